@@ -6,7 +6,7 @@
  * admitted beyond a limit, or less than 95 % of what one node admits.
  */
 import { parseArgs } from "node:util";
-import { formatTable } from "../src/util/table.ts";
+import { formatTable } from "../src/platform/util/table.ts";
 import { startCluster } from "./limiterRuns/cluster.ts";
 import { type Accuracy, loads, simulate } from "./limiterRuns/matrix.ts";
 import { runReal } from "./limiterRuns/realRun.ts";

@@ -3,7 +3,7 @@
  * nothing: all of it, as V8 counts it, and which functions do, by the sampling profiler. Asserts nothing.
  */
 import { parseArgs } from "node:util";
-import { formatTable } from "../src/util/table.ts";
+import { formatTable } from "../src/platform/util/table.ts";
 import { applyLoad, type LoadResult } from "./load.ts";
 import { rpcTargets } from "./rpcTargets.ts";
 import { serviceTargets, shapes, startBenchService, startEcho, type Target, warmUp } from "./targets.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { type Connection, connectEmbedded } from "../src/analytics/connection.ts";
-import { eventTables } from "../src/analytics/transfer/eventTables.ts";
-import { WORKSPACE_ID } from "../src/storage/port/baseDocument.ts";
+import { type Connection, connectEmbedded } from "../src/features/analytics/connection.ts";
+import { eventTables } from "../src/features/analytics/transfer/eventTables.ts";
+import { WORKSPACE_ID } from "../src/platform/storage/port/baseDocument.ts";
 
 const MEMORY = 1024 ** 3;
 /** Rows of one INSERT: their time falls into a few hours, as that of real events does. */

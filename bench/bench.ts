@@ -6,7 +6,7 @@
  */
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
-import { formatTable } from "../src/util/table.ts";
+import { formatTable } from "../src/platform/util/table.ts";
 import { callOnce, clientOf } from "./load.ts";
 import { measureSteady, type Steady } from "./measureSteady.ts";
 import { type Measurement, measureTarget, medianBy } from "./measureTarget.ts";

@@ -5,7 +5,7 @@
  */
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import { formatTable } from "../src/util/table.ts";
+import { formatTable } from "../src/platform/util/table.ts";
 import { type EnvoyService, startEnvoyService } from "./envoyService.ts";
 import { applyLoad, callOnce, type LoadRequest, type LoadResult } from "./load.ts";
 import { medianBy } from "./measureTarget.ts";

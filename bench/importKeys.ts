@@ -7,7 +7,7 @@
 import { hash, randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import { parseArgs } from "node:util";
-import { systemClock } from "../src/domain/clock.ts";
+import { systemClock } from "../src/platform/base/clock.ts";
 import { registerMigration } from "./registerMigration.ts";
 import { type BenchService, startBenchService } from "./targets.ts";
 

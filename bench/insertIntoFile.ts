@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { columnsOf, columnValues } from "../src/storage/embedded/sqlite/columns.ts";
-import { toText } from "../src/storage/embedded/sqlite/documentText.ts";
-import { createMissing } from "../src/storage/embedded/sqlite/schema.ts";
-import type { Fields } from "../src/storage/port/applyUpdate.ts";
-import type { CollectionName, Documents } from "../src/storage/port/documents.ts";
-import { indexes } from "../src/storage/port/indexes.ts";
+import { columnsOf, columnValues } from "../src/platform/storage/embedded/sqlite/columns.ts";
+import { toText } from "../src/platform/storage/embedded/sqlite/documentText.ts";
+import { createMissing } from "../src/platform/storage/embedded/sqlite/schema.ts";
+import type { Fields } from "../src/platform/storage/port/applyUpdate.ts";
+import type { CollectionName, Documents } from "../src/platform/storage/port/documents.ts";
+import { indexes } from "../src/platform/storage/port/indexes.ts";
 
 /** Adds new documents. */
 export type InsertMany = <N extends CollectionName>(collection: N, documents: readonly Documents[N][]) => Promise<void>;

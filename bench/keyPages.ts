@@ -1,5 +1,5 @@
-import { createId } from "../src/domain/ids.ts";
-import { createKeySecret } from "../src/domain/secrets/keySecret.ts";
+import { createId } from "../src/platform/base/ids.ts";
+import { createKeySecret } from "../src/platform/secrets/keySecret.ts";
 import { keyOf, type Population } from "./population.ts";
 
 const PAGE = 100;

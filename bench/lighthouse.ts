@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs, promisify } from "node:util";
-import { formatTable } from "../src/util/table.ts";
+import { formatTable } from "../src/platform/util/table.ts";
 import { openConsoleSession } from "./harness/consoleSession.ts";
 import { median } from "./median.ts";
 import { createPlace } from "./place.ts";

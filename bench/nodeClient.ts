@@ -4,7 +4,7 @@
  */
 import { Agent, request } from "node:http";
 import { connect } from "node:http2";
-import { systemClock } from "../src/domain/clock.ts";
+import { systemClock } from "../src/platform/base/clock.ts";
 import type { LoadRequest } from "./load.ts";
 
 const { url, protocol, headers, body, vary, seconds, connections, streams }: LoadRequest = JSON.parse(process.argv[2] ?? "{}");

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MongoClient } from "mongodb";
-import type { Store } from "../src/storage/port/store.ts";
+import type { Store } from "../src/platform/storage/port/store.ts";
 import { withStoreOf } from "./harness/placed.ts";
 import { type InsertMany, insertIntoFile } from "./insertIntoFile.ts";
 

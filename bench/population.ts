@@ -1,17 +1,17 @@
-import { systemSource } from "../src/audit/auditEvent.ts";
-import { systemClock } from "../src/domain/clock.ts";
-import { createId } from "../src/domain/ids.ts";
-import { hashKey } from "../src/domain/secrets/keySecret.ts";
-import { createRootKey } from "../src/rootKeys/rootKeyChanges.ts";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../src/storage/port/baseDocument.ts";
-import type { KeyDocument } from "../src/storage/port/documents.ts";
-import type { Store } from "../src/storage/port/store.ts";
-import { createApisRepository } from "../src/storage/repositories/apisRepository.ts";
-import { createIdentitiesRepository } from "../src/storage/repositories/identitiesRepository.ts";
-import { createPermissionsRepository } from "../src/storage/repositories/permissionsRepository.ts";
-import { createRolesRepository } from "../src/storage/repositories/rolesRepository.ts";
-import { createRootKeysRepository } from "../src/storage/repositories/rootKeysRepository.ts";
-import { chunks } from "../src/util/chunks.ts";
+import { systemSource } from "../src/features/audit/auditEvent.ts";
+import { systemClock } from "../src/platform/base/clock.ts";
+import { createId } from "../src/platform/base/ids.ts";
+import { hashKey } from "../src/platform/secrets/keySecret.ts";
+import { createRootKey } from "../src/features/rootKeys/rootKeyChanges.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../src/platform/storage/port/baseDocument.ts";
+import type { KeyDocument } from "../src/platform/storage/port/documents.ts";
+import type { Store } from "../src/platform/storage/port/store.ts";
+import { createApisRepository } from "../src/features/apis/apisRepository.ts";
+import { createIdentitiesRepository } from "../src/features/identities/identitiesRepository.ts";
+import { createPermissionsRepository } from "../src/features/permissions/permissionsRepository.ts";
+import { createRolesRepository } from "../src/features/permissions/rolesRepository.ts";
+import { createRootKeysRepository } from "../src/features/rootKeys/rootKeysRepository.ts";
+import { chunks } from "../src/platform/util/chunks.ts";
 import type { InsertMany } from "./insertIntoFile.ts";
 
 /** The secret of the key with this number. */

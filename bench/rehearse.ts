@@ -11,7 +11,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { formatTable } from "../src/util/table.ts";
+import { formatTable } from "../src/platform/util/table.ts";
 import { createRootKeyOn, withStoreOf } from "./harness/placed.ts";
 import { v2Edge } from "./harness/v2Edge.ts";
 import { checkForwarding, compareBooks, type Findings } from "./rehearsal/books.ts";

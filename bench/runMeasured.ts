@@ -1,4 +1,4 @@
-import { systemClock } from "../src/domain/clock.ts";
+import { systemClock } from "../src/platform/base/clock.ts";
 import { spawnLatchkey } from "./harness/latchkeyProcess.ts";
 import { cpuSecondsOf, memoryOf } from "./processes.ts";
 

@@ -5,8 +5,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { systemClock } from "../src/domain/clock.ts";
-import { formatTable } from "../src/util/table.ts";
+import { systemClock } from "../src/platform/base/clock.ts";
+import { formatTable } from "../src/platform/util/table.ts";
 import { applyLoad } from "./load.ts";
 import { median } from "./median.ts";
 import { createPlace } from "./place.ts";

@@ -10,7 +10,7 @@
  * is one, and when there is none with the guard switched off: then this program would find none.
  */
 import { parseArgs } from "node:util";
-import { formatTable } from "../src/util/table.ts";
+import { formatTable } from "../src/platform/util/table.ts";
 import { dropMongoDatabase, freshMongoUrl } from "./harness/mongoDatabases.ts";
 import { type History, writeHistory } from "./visibilityRuns/history.ts";
 import { type Kind, kinds } from "./visibilityRuns/kinds.ts";

@@ -10,8 +10,8 @@
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { systemClock } from "../src/domain/clock.ts";
-import { formatTable } from "../src/util/table.ts";
+import { systemClock } from "../src/platform/base/clock.ts";
+import { formatTable } from "../src/platform/util/table.ts";
 import { applyLoad, callOnce } from "./load.ts";
 import { cpuSecondsOfAll, cpuSecondsOfClients } from "./processes.ts";
 import { rpcTargets } from "./rpcTargets.ts";

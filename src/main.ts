@@ -3,7 +3,7 @@ import { enableCompileCache } from "node:module";
 import { join } from "node:path";
 import { isatty } from "node:tty";
 import type { CommandContext } from "./cli/command.ts";
-import type { Events } from "./telemetry/events.ts";
+import type { Events } from "./platform/telemetry/events.ts";
 
 /** The command line: the only file that touches the process itself. */
 
@@ -20,11 +20,11 @@ const { askLine } = await import("./cli/askLine.ts");
 const { UNHANDLED_ERROR } = await import("./cli/command.ts");
 const { createLineWriter } = await import("./cli/lineWriter.ts");
 const { runCommandLine } = await import("./cli/runCommandLine.ts");
-const { systemClock } = await import("./domain/clock.ts");
+const { systemClock } = await import("./platform/base/clock.ts");
 const { openWorkerChannel } = await import("./service/workers/workerChannel.ts");
 const { WORKER_VARIABLE } = await import("./service/workers/workerVariable.ts");
-const { createEvents } = await import("./telemetry/events.ts");
-const { createLog, standardError } = await import("./telemetry/log.ts");
+const { createEvents } = await import("./platform/telemetry/events.ts");
+const { createLog, standardError } = await import("./platform/telemetry/log.ts");
 
 /** After an unhandled error, running calls get this long to end. Milliseconds. */
 const CRASH_GRACE_MS = 10_000;

@@ -99,14 +99,14 @@ test("benchmarks import nothing from the tests, which import the runs that both 
 
 describe("one place for each of these", () => {
   /** The main file of a process of its own. */
-  const engineProcess = "src/analytics/embedded/engineMain.ts";
+  const engineProcess = "src/features/analytics/embedded/engineMain.ts";
 
   const offenders = (pattern: RegExp, where: (file: string) => boolean): string[] =>
     [...sources].filter(([file, text]) => !where(file) && pattern.test(text.replace(/^\s*(\*|\/\/|\/\*).*$/gm, ""))).map(([file]) => file);
 
   test("only the clock reads the time", () => {
     expect(
-      offenders(/\bDate\.now\(|\bperformance\.now\(|\bnew Date\(\)|process\.hrtime/, (file) => file === "src/domain/clock.ts"),
+      offenders(/\bDate\.now\(|\bperformance\.now\(|\bnew Date\(\)|process\.hrtime/, (file) => file === "src/platform/base/clock.ts"),
     ).toEqual([]);
   });
 
@@ -115,14 +115,14 @@ describe("one place for each of these", () => {
   });
 
   test("only rpc and the admin port know Connect and the HTTP servers; the analytics engine has one of its own", () => {
-    const engine = ["src/analytics/clickhouse.ts", "src/analytics/connection.ts", engineProcess];
+    const engine = ["src/features/analytics/clickhouse.ts", "src/features/analytics/connection.ts", engineProcess];
     expect(
       offenders(/from "(@connectrpc\/.*|node:https?|node:http2)"/, (file) => /^src\/(rpc|admin)\//.test(file) || engine.includes(file)),
     ).toEqual([]);
   });
 
   test("only analytics knows ClickHouse, and only its own process loads the library", () => {
-    expect(offenders(/from "@clickhouse\/client"/, (file) => file === "src/analytics/clickhouse.ts")).toEqual([]);
+    expect(offenders(/from "@clickhouse\/client"/, (file) => file === "src/features/analytics/clickhouse.ts")).toEqual([]);
     expect(offenders(/from "chdb"/, (file) => file === engineProcess)).toEqual([]);
   });
 

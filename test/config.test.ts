@@ -3,9 +3,9 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { configVariables, loadConfig, withoutCredentials } from "../src/config/loadConfig.ts";
-import { readSecretFiles } from "../src/config/secretFiles.ts";
-import { shareOfWorker } from "../src/config/workersVariables.ts";
+import { configVariables, loadConfig, withoutCredentials } from "../src/platform/config/loadConfig.ts";
+import { readSecretFiles } from "../src/platform/config/secretFiles.ts";
+import { shareOfWorker } from "../src/platform/config/workersVariables.ts";
 
 const problemsOf = (env: Record<string, string>): readonly string[] => {
   const result = loadConfig(env);

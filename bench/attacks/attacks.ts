@@ -1,7 +1,7 @@
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import { createRootKeySecret } from "../../src/domain/secrets/rootKeySecret.ts";
+import { createRootKeySecret } from "../../src/platform/secrets/rootKeySecret.ts";
 import { type Attack, type Attacker, onLines } from "./attack.ts";
 import { connectionAttacks } from "./connections.ts";
 import { holdStreams } from "./http2Streams.ts";

@@ -4,7 +4,7 @@
  */
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock } from "../../src/domain/clock.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
 
 /** Longer than any call may take without being an outage. */
 const PATIENCE = 15_000;

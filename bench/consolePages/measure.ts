@@ -6,8 +6,8 @@
  * a task more than 100 ms.
  */
 import { parseArgs } from "node:util";
-import { systemClock } from "../../src/domain/clock.ts";
-import { formatTable } from "../../src/util/table.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { formatTable } from "../../src/platform/util/table.ts";
 import { type ConsoleSession, openConsoleSession } from "../harness/consoleSession.ts";
 import { median } from "../median.ts";
 import { createPlace } from "../place.ts";

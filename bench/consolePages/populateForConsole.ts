@@ -1,16 +1,16 @@
-import { auditEvent, resource, systemSource } from "../../src/audit/auditEvent.ts";
-import { chainHash, GENESIS } from "../../src/audit/chainHash.ts";
-import { systemClock } from "../../src/domain/clock.ts";
-import { createId } from "../../src/domain/ids.ts";
-import { hashKey } from "../../src/domain/secrets/keySecret.ts";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
-import type { AuditLogDocument, CollectionName, Documents } from "../../src/storage/port/documents.ts";
-import type { Store } from "../../src/storage/port/store.ts";
-import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
-import { createNamespacesRepository } from "../../src/storage/repositories/namespacesRepository.ts";
-import { permissionSearch, slugKey } from "../../src/storage/repositories/permissionsRepository.ts";
-import { nameKey, roleSearch } from "../../src/storage/repositories/rolesRepository.ts";
-import { chunks } from "../../src/util/chunks.ts";
+import { auditEvent, resource, systemSource } from "../../src/features/audit/auditEvent.ts";
+import { chainHash, GENESIS } from "../../src/features/audit/chainHash.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { createId } from "../../src/platform/base/ids.ts";
+import { hashKey } from "../../src/platform/secrets/keySecret.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/platform/storage/port/baseDocument.ts";
+import type { AuditLogDocument, CollectionName, Documents } from "../../src/platform/storage/port/documents.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
+import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
+import { createNamespacesRepository } from "../../src/features/ratelimit/namespacesRepository.ts";
+import { permissionSearch, slugKey } from "../../src/features/permissions/permissionsRepository.ts";
+import { nameKey, roleSearch } from "../../src/features/permissions/rolesRepository.ts";
+import { chunks } from "../../src/platform/util/chunks.ts";
 import { type Population, populate } from "../population.ts";
 
 /** Documents of one write: well within the time that a store gives one. */

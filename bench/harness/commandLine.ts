@@ -1,7 +1,7 @@
 import type { CommandContext, ExitCode } from "../../src/cli/command.ts";
 import { runCommandLine } from "../../src/cli/runCommandLine.ts";
-import { systemClock } from "../../src/domain/clock.ts";
-import { createLog } from "../../src/telemetry/log.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { createLog } from "../../src/platform/telemetry/log.ts";
 import { type Output, type RunningService, readRootKey, type Started, startedIn } from "./latchkeyProcess.ts";
 
 interface CommandRun {

@@ -1,7 +1,7 @@
-import type { StoreOperation } from "../../src/storage/decorators/aroundCollection.ts";
-import { aroundStore } from "../../src/storage/decorators/aroundStore.ts";
-import type { BulkOperation, FindOptions, Identified } from "../../src/storage/port/collection.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import type { StoreOperation } from "../../src/platform/storage/decorators/aroundCollection.ts";
+import { aroundStore } from "../../src/platform/storage/decorators/aroundStore.ts";
+import type { BulkOperation, FindOptions, Identified } from "../../src/platform/storage/port/collection.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 
 /** An operation that a test stands around. */
 export interface Intercepted extends StoreOperation {

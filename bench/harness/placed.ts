@@ -1,6 +1,6 @@
-import { systemClock } from "../../src/domain/clock.ts";
-import { openStore } from "../../src/storage/openStore.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { openStore } from "../../src/platform/storage/openStore.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import { runLatchkeyHere } from "./commandLine.ts";
 import { type ServiceProcess, startService } from "./latchkeyProcess.ts";
 

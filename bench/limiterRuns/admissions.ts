@@ -1,4 +1,4 @@
-import { weightedPrevious } from "../../src/domain/slidingWindow.ts";
+import { weightedPrevious } from "../../src/platform/storage/counters/slidingWindow.ts";
 
 /** One passed call, in the merged log of all nodes. */
 export interface Admission {

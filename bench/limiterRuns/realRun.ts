@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock } from "../../src/domain/clock.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
 import { type Admission, countExcess, countPasses } from "./admissions.ts";
 import type { Cluster } from "./cluster.ts";
 import { type Accuracy, type Combination, rateOf } from "./matrix.ts";

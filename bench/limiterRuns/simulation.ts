@@ -1,9 +1,9 @@
-import { chargeCounter } from "../../src/domain/planCharge.ts";
-import { refunded, type SharedCounter } from "../../src/domain/sharedCounter.ts";
-import { countersOfDocuments } from "../../src/storage/mongo/chargeDocuments.ts";
-import type { CounterDocuments } from "../../src/storage/mongo/counterDocuments.ts";
-import type { Counters } from "../../src/storage/port/counters.ts";
-import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
+import { chargeCounter } from "../../src/platform/storage/counters/planCharge.ts";
+import { refunded, type SharedCounter } from "../../src/platform/storage/counters/sharedCounter.ts";
+import { countersOfDocuments } from "../../src/platform/storage/mongo/chargeDocuments.ts";
+import type { CounterDocuments } from "../../src/platform/storage/mongo/counterDocuments.ts";
+import type { Counters } from "../../src/platform/storage/port/counters.ts";
+import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
 
 /** What happens to one operation: it works, never reaches the store, or happens and its answer is lost. */
 export type Fate = "works" | "not sent" | "answer lost";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/domain/clock.ts";
+import type { Clock } from "../../src/platform/base/clock.ts";
 
 interface Happening {
   readonly at: number;

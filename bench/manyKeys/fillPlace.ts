@@ -1,6 +1,6 @@
 import { readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "../../src/domain/clock.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
 import type { Place } from "../place.ts";
 import { growPopulation, type Population, populate } from "../population.ts";
 import { createVariation } from "./createVariation.ts";

@@ -1,8 +1,8 @@
-import { auditEvent, resource, systemSource } from "../../src/audit/auditEvent.ts";
-import { AUDIT_FORMAT, chainHash, GENESIS, newSalt } from "../../src/audit/chainHash.ts";
-import { systemClock } from "../../src/domain/clock.ts";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
-import type { AuditLogDocument } from "../../src/storage/port/documents.ts";
+import { auditEvent, resource, systemSource } from "../../src/features/audit/auditEvent.ts";
+import { AUDIT_FORMAT, chainHash, GENESIS, newSalt } from "../../src/features/audit/chainHash.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/platform/storage/port/baseDocument.ts";
+import type { AuditLogDocument } from "../../src/platform/storage/port/documents.ts";
 import type { InsertMany } from "../insertIntoFile.ts";
 import type { Population } from "../population.ts";
 

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { hashKey } from "../../src/domain/secrets/keySecret.ts";
-import { WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
-import type { KeyDocument } from "../../src/storage/port/documents.ts";
+import { hashKey } from "../../src/platform/secrets/keySecret.ts";
+import { WORKSPACE_ID } from "../../src/platform/storage/port/baseDocument.ts";
+import type { KeyDocument } from "../../src/platform/storage/port/documents.ts";
 import { median, percentile } from "../median.ts";
 import { keyOf } from "../population.ts";
 import { type Beside, withService } from "./beside.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock } from "../../src/domain/clock.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
 import { applyLoad, type LoadResult } from "../load.ts";
 import { median } from "../median.ts";
 import { shapes } from "../targets.ts";

@@ -1,4 +1,4 @@
-import { systemClock } from "../../src/domain/clock.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
 import { type KeyPage, keyPages } from "../keyPages.ts";
 import { median } from "../median.ts";
 import { type Served, serve } from "../targets.ts";

@@ -1,4 +1,4 @@
-import { formatTable } from "../../src/util/table.ts";
+import { formatTable } from "../../src/platform/util/table.ts";
 
 /** What is to hold: of the growth from the fewest keys to the most, or of the number beside the most. */
 export type Goal = { readonly growth: number } | { readonly most: number } | { readonly least: number };

@@ -1,4 +1,4 @@
-import { systemClock } from "../../src/domain/clock.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
 
 /** Milliseconds that each of `times` calls took, one after the other. */
 export const timed = async (times: number, work: (round: number) => Promise<unknown>): Promise<number[]> => {

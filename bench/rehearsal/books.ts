@@ -1,4 +1,4 @@
-import type { Store } from "../../src/storage/port/store.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import type { ForwardedCall } from "./startNginx.ts";
 import type { CallRecord } from "./steadyLoad.ts";
 import { CREDITS, type Subjects } from "./work.ts";

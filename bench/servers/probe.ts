@@ -8,7 +8,7 @@ import { type HeapProfiler, Session } from "node:inspector/promises";
 import { PerformanceObserver } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
 import { isMainThread } from "node:worker_threads";
-import { systemClock } from "../../src/domain/clock.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
 
 /** Time in which the main thread served nobody. Milliseconds, `from` of the Unix epoch. */
 export interface Pause {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock } from "../../src/domain/clock.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../harness/mongoDatabases.ts";
 import { openMongoProxy } from "../harness/mongoProxy.ts";
 import { createRootKeyOn } from "../harness/placed.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock } from "../../src/domain/clock.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
 import { runLatchkeyHere } from "../harness/commandLine.ts";
 import { createRootKeyOn } from "../harness/placed.ts";
 import { v2Edge } from "../harness/v2Edge.ts";

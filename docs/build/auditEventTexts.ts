@@ -1,4 +1,4 @@
-import type { AuditEventName } from "../../src/audit/auditEvent.ts";
+import type { AuditEventName } from "../../src/features/audit/auditEvent.ts";
 
 /** What a row says of an event. Markdown. */
 export interface AuditEventText {

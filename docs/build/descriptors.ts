@@ -15,11 +15,11 @@ import {
   no_store,
   permission,
 } from "../../gen/latchkey/v2/options_pb.ts";
-import type { Reason } from "../../src/domain/errors.ts";
-import { integerRules, listRules, rulesOfField, textRules } from "../../src/rpc/codec/rules/annotations.ts";
-import { type DescribedField, describeField, unwrapField } from "../../src/rpc/description/describeField.ts";
-import { unaryMethods } from "../../src/rpc/edges/unaryMethods.ts";
-import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
+import type { Reason } from "../../src/platform/base/errors.ts";
+import { integerRules, listRules, rulesOfField, textRules } from "../../src/platform/codec/rules/annotations.ts";
+import { type DescribedField, describeField, unwrapField } from "../../src/platform/rpc/description/describeField.ts";
+import { unaryMethods } from "../../src/platform/rpc/edges/unaryMethods.ts";
+import { procedureName } from "../../src/platform/rpc/procedureName.ts";
 import { testableServices } from "../../src/service/services.ts";
 import { procedureErrors } from "./procedureErrors.ts";
 

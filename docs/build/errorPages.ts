@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
-import { type Reason, reasons } from "../../src/domain/errors.ts";
-import { errorStatus } from "../../src/rpc/errorStatus.ts";
+import { type Reason, reasons } from "../../src/platform/base/errors.ts";
+import { errorStatus } from "../../src/platform/http/errorStatus.ts";
 import { procedures, reasonsOfEveryCall } from "./descriptors.ts";
 import { errorTexts } from "./errorTexts.ts";
 import { code, fence, page, table } from "./markdown.ts";

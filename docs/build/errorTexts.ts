@@ -1,4 +1,4 @@
-import type { Reason } from "../../src/domain/errors.ts";
+import type { Reason } from "../../src/platform/base/errors.ts";
 
 /** What a page says of an error. Markdown. */
 export interface ErrorText {

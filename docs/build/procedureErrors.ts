@@ -1,4 +1,4 @@
-import type { Reason } from "../../src/domain/errors.ts";
+import type { Reason } from "../../src/platform/base/errors.ts";
 
 /** Why an SQL query of events may fail. */
 const sql: readonly Reason[] = [

@@ -1,4 +1,4 @@
-import { errorStatus } from "../../src/rpc/errorStatus.ts";
+import { errorStatus } from "../../src/platform/http/errorStatus.ts";
 import { type Bounds, type FieldDoc, type ProcedureDoc, reasonsOfEveryCall } from "./descriptors.ts";
 import { errorLink, grpcCode } from "./errorPages.ts";
 import { errorTexts } from "./errorTexts.ts";

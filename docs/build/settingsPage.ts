@@ -1,4 +1,4 @@
-import { configVariables, loadConfig } from "../../src/config/loadConfig.ts";
+import { configVariables, loadConfig } from "../../src/platform/config/loadConfig.ts";
 import { code, fence, page, table } from "./markdown.ts";
 
 interface Section {

@@ -1,6 +1,6 @@
-import { messageShape } from "../../src/rpc/codec/compileShape.ts";
-import { decoder } from "../../src/rpc/codec/decoder.ts";
-import type { Finding } from "../../src/rpc/codec/rules/findings.ts";
+import { messageShape } from "../../src/platform/codec/compileShape.ts";
+import { decoder } from "../../src/platform/codec/decoder.ts";
+import type { Finding } from "../../src/platform/codec/rules/findings.ts";
 import { grpcurlJson } from "../../ui/src/data/code/grpcurlJson.ts";
 import type { ProcedureDoc } from "./descriptors.ts";
 import { examples } from "./examples.ts";

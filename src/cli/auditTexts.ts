@@ -1,4 +1,4 @@
-import { counted } from "../util/counted.ts";
+import { counted } from "../platform/util/counted.ts";
 
 /** What `audit verify` says, by the store and by the service alike. */
 

@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { createAnnouncementFeed } from "../cache/announcementFeed.ts";
-import { createInvalidations } from "../cache/invalidations.ts";
-import { type Config, withoutCredentials } from "../config/loadConfig.ts";
-import type { Clock } from "../domain/clock.ts";
-import { announceWrites } from "../storage/decorators/announceWrites.ts";
-import { filesIn } from "../storage/embedded/storeFiles.ts";
-import { type OpenStoreOptions, openStore } from "../storage/openStore.ts";
-import type { Store } from "../storage/port/store.ts";
-import { createChangesRepository } from "../storage/repositories/changesRepository.ts";
+import { createAnnouncementFeed } from "../platform/cache/announcementFeed.ts";
+import { createInvalidations } from "../platform/cache/invalidations.ts";
+import { type Config, withoutCredentials } from "../platform/config/loadConfig.ts";
+import type { Clock } from "../platform/base/clock.ts";
+import { announceWrites } from "../platform/storage/decorators/announceWrites.ts";
+import { filesIn } from "../platform/storage/embedded/storeFiles.ts";
+import { type OpenStoreOptions, openStore } from "../platform/storage/openStore.ts";
+import type { Store } from "../platform/storage/port/store.ts";
+import { createChangesRepository } from "../platform/storage/repositories/changesRepository.ts";
 import type { CommandContext, ExitCode } from "./command.ts";
 import { readConfig } from "./readConfig.ts";
 

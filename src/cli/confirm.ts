@@ -1,4 +1,4 @@
-import { formatTable, oneLine } from "../util/table.ts";
+import { formatTable, oneLine } from "../platform/util/table.ts";
 import { type CommandContext, CommandFailure } from "./command.ts";
 
 /** The option of every command that destroys something. */

@@ -1,5 +1,5 @@
-import { type Config, loadConfig } from "../config/loadConfig.ts";
-import { readSecretFiles } from "../config/secretFiles.ts";
+import { type Config, loadConfig } from "../platform/config/loadConfig.ts";
+import { readSecretFiles } from "../platform/config/secretFiles.ts";
 import { UsageError } from "./command.ts";
 
 /** The configuration, or a `UsageError` that lists everything that is wrong with it. */

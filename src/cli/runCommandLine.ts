@@ -1,5 +1,5 @@
-import { reasons, ServiceError } from "../domain/errors.ts";
-import { version } from "../version.ts";
+import { reasons, ServiceError } from "../platform/base/errors.ts";
+import { version } from "../platform/config/version.ts";
 import { type Command, type CommandContext, CommandFailure, type ExitCode, UsageError } from "./command.ts";
 import { commandLines, helpText } from "./help.ts";
 import { ownCommands } from "./ownCommands.ts";

@@ -1,4 +1,4 @@
-import type { BackgroundTask } from "../telemetry/events.ts";
+import type { BackgroundTask } from "../platform/telemetry/events.ts";
 import { runAll } from "./runAll.ts";
 
 /**

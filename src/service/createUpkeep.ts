@@ -1,20 +1,20 @@
-import { type AuditMover, createAuditMover } from "../audit/auditMover.ts";
-import { createAuditRetention } from "../audit/auditRetention.ts";
-import { indexAudit } from "../audit/indexAudit.ts";
-import type { Config } from "../config/loadConfig.ts";
-import type { Clock } from "../domain/clock.ts";
-import type { Store } from "../storage/port/store.ts";
-import type { AuditIndexRepository } from "../storage/repositories/auditIndexRepository.ts";
-import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
-import { createBackfillsRepository } from "../storage/repositories/backfillsRepository.ts";
-import type { LeasesRepository } from "../storage/repositories/leasesRepository.ts";
-import type { NodesRepository } from "../storage/repositories/nodesRepository.ts";
-import { createSweepsRepository } from "../storage/repositories/sweepsRepository.ts";
-import { createBackfill } from "../sweep/backfill.ts";
-import type { LeasedRounds } from "../sweep/leasedRounds.ts";
-import { createSweeper } from "../sweep/sweeper.ts";
-import type { Events } from "../telemetry/events.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
+import { type AuditMover, createAuditMover } from "../features/audit/auditMover.ts";
+import { createAuditRetention } from "../features/audit/auditRetention.ts";
+import { indexAudit } from "../features/audit/indexAudit.ts";
+import type { Config } from "../platform/config/loadConfig.ts";
+import type { Clock } from "../platform/base/clock.ts";
+import type { Store } from "../platform/storage/port/store.ts";
+import type { AuditIndexRepository } from "../features/audit/auditIndexRepository.ts";
+import type { AuditLogRepository } from "../features/audit/auditLogRepository.ts";
+import { createBackfillsRepository } from "../operations/sweep/backfillsRepository.ts";
+import type { LeasesRepository } from "../platform/storage/repositories/leasesRepository.ts";
+import type { NodesRepository } from "../features/nodes/nodesRepository.ts";
+import { createSweepsRepository } from "../operations/sweep/sweepsRepository.ts";
+import { createBackfill } from "../operations/sweep/backfill.ts";
+import type { LeasedRounds } from "../operations/sweep/leasedRounds.ts";
+import { createSweeper } from "../operations/sweep/sweeper.ts";
+import type { Events } from "../platform/telemetry/events.ts";
+import type { Metrics } from "../platform/telemetry/metrics.ts";
 
 export interface UpkeepOptions {
   readonly config: Pick<Config, "auditRetentionDays">;

@@ -1,15 +1,15 @@
-import type { CacheSize } from "../cache/createCache.ts";
-import type { Config } from "../config/loadConfig.ts";
-import type { Clock } from "../domain/clock.ts";
-import type { Store, StoreUsage } from "../storage/port/store.ts";
-import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
-import { createSessionsRepository } from "../storage/repositories/console/sessionsRepository.ts";
-import type { RootKeysRepository } from "../storage/repositories/rootKeysRepository.ts";
-import type { Events } from "../telemetry/events.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
-import type { Sample } from "../telemetry/series.ts";
-import { createStoreObserver, type StoreObserver } from "../telemetry/storeObserver.ts";
-import type { WatchedLeases } from "../telemetry/watchLeases.ts";
+import type { CacheSize } from "../platform/cache/createCache.ts";
+import type { Config } from "../platform/config/loadConfig.ts";
+import type { Clock } from "../platform/base/clock.ts";
+import type { Store, StoreUsage } from "../platform/storage/port/store.ts";
+import type { AuditLogRepository } from "../features/audit/auditLogRepository.ts";
+import { createSessionsRepository } from "../features/console/sessionsRepository.ts";
+import type { RootKeysRepository } from "../features/rootKeys/rootKeysRepository.ts";
+import type { Events } from "../platform/telemetry/events.ts";
+import type { Metrics } from "../platform/telemetry/metrics.ts";
+import type { Sample } from "../platform/telemetry/series.ts";
+import { createStoreObserver, type StoreObserver } from "./storeObserver.ts";
+import type { WatchedLeases } from "../platform/telemetry/watchLeases.ts";
 
 export interface ObserveServiceOptions {
   readonly config: Pick<Config, "cacheMegabytes" | "console">;

@@ -1,13 +1,13 @@
 import { join } from "node:path";
-import { type Analytics, createAnalytics } from "../analytics/createAnalytics.ts";
-import { engineMissing, isEngineInstalled } from "../analytics/embedded/isEngineInstalled.ts";
-import type { Config } from "../config/loadConfig.ts";
-import type { Clock } from "../domain/clock.ts";
-import type { Limiter } from "../ratelimit/limiter.ts";
-import { WORKSPACE_ID } from "../storage/port/baseDocument.ts";
-import type { Events } from "../telemetry/events.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
-import type { TraceOperation } from "../telemetry/tracing/tracer.ts";
+import { type Analytics, createAnalytics } from "../features/analytics/createAnalytics.ts";
+import { engineMissing, isEngineInstalled } from "../features/analytics/embedded/isEngineInstalled.ts";
+import type { Config } from "../platform/config/loadConfig.ts";
+import type { Clock } from "../platform/base/clock.ts";
+import type { Limiter } from "../features/ratelimit/limiter.ts";
+import { WORKSPACE_ID } from "../platform/storage/port/baseDocument.ts";
+import type { Events } from "../platform/telemetry/events.ts";
+import type { Metrics } from "../platform/telemetry/metrics.ts";
+import type { TraceOperation } from "../platform/telemetry/tracing/tracer.ts";
 
 export interface OpenAnalyticsOptions {
   readonly config: Config;

@@ -1,8 +1,8 @@
-import type { TracingConfig } from "../config/tracingVariables.ts";
-import type { Events } from "../telemetry/events.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
-import type { Tracer } from "../telemetry/tracing/tracer.ts";
-import { version } from "../version.ts";
+import type { TracingConfig } from "../platform/config/tracingVariables.ts";
+import type { Events } from "../platform/telemetry/events.ts";
+import type { Metrics } from "../platform/telemetry/metrics.ts";
+import type { Tracer } from "../platform/telemetry/tracing/tracer.ts";
+import { version } from "../platform/config/version.ts";
 
 /** Traces for the configured collector. Nothing of OpenTelemetry is loaded before. */
 export const openTracing = async (
@@ -10,7 +10,7 @@ export const openTracing = async (
   metrics: Pick<Metrics, "spans">,
   events: Pick<Events, "spansDropped">,
 ): Promise<Tracer> => {
-  const { openTracer } = await import("../telemetry/tracing/openTracer.ts");
+  const { openTracer } = await import("../platform/telemetry/tracing/openTracer.ts");
   return openTracer({
     ...config,
     version,

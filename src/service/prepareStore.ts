@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { StoreUnavailableError } from "../storage/port/errors.ts";
-import type { Store } from "../storage/port/store.ts";
-import type { Events } from "../telemetry/events.ts";
+import { StoreUnavailableError } from "../platform/storage/port/errors.ts";
+import type { Store } from "../platform/storage/port/store.ts";
+import type { Events } from "../platform/telemetry/events.ts";
 
 const RETRY_AFTER_MS = 1_000;
 

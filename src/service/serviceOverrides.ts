@@ -1,7 +1,7 @@
-import type { Siblings } from "../cache/siblings.ts";
-import type { Clock, SettableClock } from "../domain/clock.ts";
-import type { Store } from "../storage/port/store.ts";
-import type { Log } from "../telemetry/log.ts";
+import type { Siblings } from "../platform/cache/siblings.ts";
+import type { Clock, SettableClock } from "../platform/base/clock.ts";
+import type { Store } from "../platform/storage/port/store.ts";
+import type { Log } from "../platform/telemetry/log.ts";
 import type { OpenAdmin, OpenAdminOptions } from "./openAdmin.ts";
 
 /** What differs from the service as `latchkey serve` starts it in one process. */

@@ -1,13 +1,13 @@
-import { adminToken } from "../config/adminVariables.ts";
-import { withoutLineEnd } from "../config/secretFiles.ts";
-import type { TlsFiles } from "../config/tlsVariables.ts";
-import type { Secret } from "../domain/secrets/secret.ts";
-import type { Events, WatchedFiles as Name } from "../telemetry/events.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
-import type { Sample } from "../telemetry/series.ts";
-import { expiryOf, parseTlsMaterial, type TlsMaterial, tlsFaults, tlsFilesOf } from "../tls/tlsMaterial.ts";
-import { type FollowedFiles, type FollowOptions, followFiles } from "../util/followFiles.ts";
-import { UnusableFile } from "../util/settingFiles.ts";
+import { adminToken } from "../platform/config/adminVariables.ts";
+import { withoutLineEnd } from "../platform/config/secretFiles.ts";
+import type { TlsFiles } from "../platform/config/tlsVariables.ts";
+import type { Secret } from "../platform/secrets/secret.ts";
+import type { Events, WatchedFiles as Name } from "../platform/telemetry/events.ts";
+import type { Metrics } from "../platform/telemetry/metrics.ts";
+import type { Sample } from "../platform/telemetry/series.ts";
+import { expiryOf, parseTlsMaterial, type TlsMaterial, tlsFaults, tlsFilesOf } from "../platform/http/tls/tlsMaterial.ts";
+import { type FollowedFiles, type FollowOptions, followFiles } from "../platform/util/followFiles.ts";
+import { UnusableFile } from "../platform/util/settingFiles.ts";
 
 /** How often files are looked at, in milliseconds: new content counts at the second look. */
 const LOOK_EVERY = 2_000;

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { startService } from "../../bench/harness/latchkeyProcess.ts";
-import { createEngineProcess } from "../../src/analytics/embedded/engineProcess.ts";
-import { EngineUnavailableError } from "../../src/analytics/engineErrors.ts";
+import { createEngineProcess } from "../../src/features/analytics/embedded/engineProcess.ts";
+import { EngineUnavailableError } from "../../src/features/analytics/engineErrors.ts";
 import { dataOf } from "../support/api.ts";
 import { request } from "../support/envelope.ts";
 

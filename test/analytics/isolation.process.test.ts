@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ClickHouse, openClickHouse } from "../../src/analytics/clickhouse.ts";
-import type { Analytics } from "../../src/analytics/createAnalytics.ts";
-import { migrate } from "../../src/analytics/tables/migrateTables.ts";
-import { ServiceError } from "../../src/domain/errors.ts";
-import { WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
+import { type ClickHouse, openClickHouse } from "../../src/features/analytics/clickhouse.ts";
+import type { Analytics } from "../../src/features/analytics/createAnalytics.ts";
+import { migrate } from "../../src/features/analytics/tables/migrateTables.ts";
+import { ServiceError } from "../../src/platform/base/errors.ts";
+import { WORKSPACE_ID } from "../../src/platform/storage/port/baseDocument.ts";
 import { sized } from "../support/sized.ts";
 import { type Probe, probes } from "./isolationAttacks.ts";
 import { openAnalytics, server } from "./places.ts";

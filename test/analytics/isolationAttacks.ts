@@ -1,4 +1,4 @@
-import { type Dataset, ratelimits, verifications } from "../../src/analytics/tables/schema.ts";
+import { type Dataset, ratelimits, verifications } from "../../src/features/analytics/tables/schema.ts";
 
 /** A query that would tell of rows outside its scope, if its expressions were evaluated on them. */
 export interface Probe {

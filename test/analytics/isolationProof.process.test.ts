@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ClickHouse, openClickHouse } from "../../src/analytics/clickhouse.ts";
-import { EngineError, EngineUnavailableError } from "../../src/analytics/engineErrors.ts";
-import { createExecution } from "../../src/analytics/execution.ts";
-import { createIsolationProof } from "../../src/analytics/isolationProof.ts";
-import { createQueries } from "../../src/analytics/queries.ts";
-import { verifications } from "../../src/analytics/tables/schema.ts";
-import { BARRIER } from "../../src/analytics/visibleRows.ts";
-import { systemClock } from "../../src/domain/clock.ts";
+import { type ClickHouse, openClickHouse } from "../../src/features/analytics/clickhouse.ts";
+import { EngineError, EngineUnavailableError } from "../../src/features/analytics/engineErrors.ts";
+import { createExecution } from "../../src/features/analytics/execution.ts";
+import { createIsolationProof } from "../../src/features/analytics/isolationProof.ts";
+import { createQueries } from "../../src/features/analytics/queries.ts";
+import { verifications } from "../../src/features/analytics/tables/schema.ts";
+import { BARRIER } from "../../src/features/analytics/visibleRows.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
 import { embedded, observer, openAnalytics, type Place, server } from "./places.ts";
 
 const none = (): never => expect.unreachable();

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { createDropReport } from "../../src/analytics/dropReport.ts";
-import { EngineError, EngineUnavailableError } from "../../src/analytics/engineErrors.ts";
-import { createRecorder, type Insert, type RecorderOptions } from "../../src/analytics/recorder.ts";
-import { systemClock } from "../../src/domain/clock.ts";
+import { createDropReport } from "../../src/features/analytics/dropReport.ts";
+import { EngineError, EngineUnavailableError } from "../../src/features/analytics/engineErrors.ts";
+import { createRecorder, type Insert, type RecorderOptions } from "../../src/features/analytics/recorder.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
 import { createTestClock } from "../support/testClock.ts";
 
 const record = (insert: Insert, overrides: Partial<RecorderOptions<number>> = {}) => {

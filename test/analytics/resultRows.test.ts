@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { AnswerTooLargeError } from "../../src/analytics/engineErrors.ts";
-import { readRows } from "../../src/analytics/resultRows.ts";
+import { AnswerTooLargeError } from "../../src/features/analytics/engineErrors.ts";
+import { readRows } from "../../src/features/analytics/resultRows.ts";
 
 const ROWS = 20_000;
 const result = `["a"]\n["UInt8"]\n${"[1]\n".repeat(ROWS)}`;

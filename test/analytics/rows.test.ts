@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ratelimitRow, verificationRow } from "../../src/analytics/rows.ts";
+import { ratelimitRow, verificationRow } from "../../src/features/analytics/rows.ts";
 
 const common = { requestId: "req_1", time: 1_700_000_000_000 };
 const verification = {

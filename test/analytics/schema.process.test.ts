@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ClickHouse, openClickHouse } from "../../src/analytics/clickhouse.ts";
-import { migrate } from "../../src/analytics/tables/migrateTables.ts";
-import { keptSince, migrations, ratelimits, type SchemaOptions } from "../../src/analytics/tables/schema.ts";
+import { type ClickHouse, openClickHouse } from "../../src/features/analytics/clickhouse.ts";
+import { migrate } from "../../src/features/analytics/tables/migrateTables.ts";
+import { keptSince, migrations, ratelimits, type SchemaOptions } from "../../src/features/analytics/tables/schema.ts";
 import { type Place, server } from "./places.ts";
 
 const options: SchemaOptions = { database: "latchkey", cluster: undefined, workspaceId: "ws_1", expire: true };

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ClickHouse, openClickHouse } from "../../src/analytics/clickhouse.ts";
-import { sandbox } from "../../src/analytics/querySettings.ts";
-import { prepareQuery } from "../../src/analytics/sql/prepareQuery.ts";
-import type { TableReference } from "../../src/analytics/sql/tableReferences.ts";
-import { migrate } from "../../src/analytics/tables/migrateTables.ts";
-import { verifications } from "../../src/analytics/tables/schema.ts";
-import { visibleRows } from "../../src/analytics/visibleRows.ts";
+import { type ClickHouse, openClickHouse } from "../../src/features/analytics/clickhouse.ts";
+import { sandbox } from "../../src/features/analytics/querySettings.ts";
+import { prepareQuery } from "../../src/features/analytics/sql/prepareQuery.ts";
+import type { TableReference } from "../../src/features/analytics/sql/tableReferences.ts";
+import { migrate } from "../../src/features/analytics/tables/migrateTables.ts";
+import { verifications } from "../../src/features/analytics/tables/schema.ts";
+import { visibleRows } from "../../src/features/analytics/visibleRows.ts";
 import { type Place, server } from "./places.ts";
 
 const now = Date.UTC(2026, 5, 15, 12);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { TailCall } from "../../src/analytics/tail/createTail.ts";
+import type { TailCall } from "../../src/features/analytics/tail/createTail.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { request } from "../support/envelope.ts";
 import { engines } from "../support/stores.ts";

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { EngineError, EngineUnavailableError } from "../../src/analytics/engineErrors.ts";
-import type { JsonObject } from "../../src/analytics/json.ts";
-import { createTail, type TailCall, type TailOptions } from "../../src/analytics/tail/createTail.ts";
-import { systemClock } from "../../src/domain/clock.ts";
+import { EngineError, EngineUnavailableError } from "../../src/features/analytics/engineErrors.ts";
+import type { JsonObject } from "../../src/features/analytics/json.ts";
+import { createTail, type TailCall, type TailOptions } from "../../src/features/analytics/tail/createTail.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
 
 /** Asks a table that holds one event of each of two APIs, and takes no notice of conditions. */
 const setUp = (overrides: Partial<TailOptions> = {}) => {

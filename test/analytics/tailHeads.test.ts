@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createHeads, type WriterRows } from "../../src/analytics/tail/heads.ts";
+import { createHeads, type WriterRows } from "../../src/features/analytics/tail/heads.ts";
 
 const HOLD_MS = 5_000;
 const rows = (writer: string, first: number, last: number, count = last - first + 1): WriterRows => ({ writer, first, last, count });

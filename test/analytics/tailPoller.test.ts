@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { AnswerTooLargeError, EngineError, EngineUnavailableError } from "../../src/analytics/engineErrors.ts";
-import type { JsonObject } from "../../src/analytics/json.ts";
-import type { Place } from "../../src/analytics/tail/heads.ts";
-import { createPoller, type Found, type Reader } from "../../src/analytics/tail/poller.ts";
-import type { Branch, TailSql } from "../../src/analytics/tail/tailSql.ts";
-import { systemClock } from "../../src/domain/clock.ts";
+import { AnswerTooLargeError, EngineError, EngineUnavailableError } from "../../src/features/analytics/engineErrors.ts";
+import type { JsonObject } from "../../src/features/analytics/json.ts";
+import type { Place } from "../../src/features/analytics/tail/heads.ts";
+import { createPoller, type Found, type Reader } from "../../src/features/analytics/tail/poller.ts";
+import type { Branch, TailSql } from "../../src/features/analytics/tail/tailSql.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
 
 interface Row {
   readonly writer: string;

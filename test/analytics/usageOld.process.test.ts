@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { UsageQuestion } from "../../src/analytics/usage/question.ts";
-import type { ServiceError } from "../../src/domain/errors.ts";
+import type { UsageQuestion } from "../../src/features/analytics/usage/question.ts";
+import type { ServiceError } from "../../src/platform/base/errors.ts";
 import { openAnalytics, type Place, seed, ways } from "./places.ts";
 
 const MINUTE = 60_000;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { EngineError, EngineUnavailableError } from "../../src/analytics/engineErrors.ts";
-import type { JsonObject } from "../../src/analytics/json.ts";
-import { createUsage, type UsageCall } from "../../src/analytics/usage/createUsage.ts";
-import type { UsageQuestion } from "../../src/analytics/usage/question.ts";
-import { createSharedAnswers } from "../../src/analytics/usage/sharedAnswers.ts";
+import { EngineError, EngineUnavailableError } from "../../src/features/analytics/engineErrors.ts";
+import type { JsonObject } from "../../src/features/analytics/json.ts";
+import { createUsage, type UsageCall } from "../../src/features/analytics/usage/createUsage.ts";
+import type { UsageQuestion } from "../../src/features/analytics/usage/question.ts";
+import { createSharedAnswers } from "../../src/features/analytics/usage/sharedAnswers.ts";
 import { createTestClock } from "../support/testClock.ts";
 
 const NOW = 1_750_000_000_000;

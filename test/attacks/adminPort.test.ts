@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { afterAll, expect, test } from "vitest";
-import { addressAdminConnections } from "../../src/rpc/http/limits.ts";
+import { addressAdminConnections } from "../../src/platform/http/limits.ts";
 import { startApi } from "../support/api.ts";
 import { createAuthority } from "../support/authority.ts";
 import { eventually } from "../support/eventually.ts";

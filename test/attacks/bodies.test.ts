@@ -4,10 +4,10 @@ import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect
 import { describe, expect, test } from "vitest";
 import { type AttackBody, attackBodies } from "../../bench/attacks/bodies.ts";
 import { CreateIdentityRequestSchema, IdentitiesService } from "../../gen/latchkey/v2/identities_pb.ts";
-import { unaryMethods } from "../../src/rpc/edges/unaryMethods.ts";
-import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
+import { unaryMethods } from "../../src/platform/rpc/edges/unaryMethods.ts";
+import { procedureName } from "../../src/platform/rpc/procedureName.ts";
 import { services } from "../../src/service/services.ts";
-import { jsonText, textOf } from "../../src/util/jsonText.ts";
+import { jsonText, textOf } from "../../src/platform/util/jsonText.ts";
 import { type Edges, startEdges } from "../rpc/support/startEdges.ts";
 import { sized } from "../support/sized.ts";
 

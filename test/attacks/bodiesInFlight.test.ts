@@ -2,8 +2,8 @@ import { type ClientHttp2Stream, connect } from "node:http2";
 import { gzipSync } from "node:zlib";
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
 import { expect, test } from "vitest";
-import { type Caller, unrestrictedGrants } from "../../src/domain/authorization.ts";
-import { leastPieceBytes, smallBodyBytes } from "../../src/rpc/http/limits.ts";
+import { type Caller, unrestrictedGrants } from "../../src/platform/authorization/authorization.ts";
+import { leastPieceBytes, smallBodyBytes } from "../../src/platform/http/limits.ts";
 import { startEdges } from "../rpc/support/startEdges.ts";
 import { eventually } from "../support/eventually.ts";
 

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { frame, literal, openRawHttp2 } from "../../bench/attacks/rawHttp2.ts";
-import { pingTimeout } from "../../src/rpc/http/limits.ts";
+import { pingTimeout } from "../../src/platform/http/limits.ts";
 import { type Edges, startEdges } from "../rpc/support/startEdges.ts";
 import { eventually } from "../support/eventually.ts";
 import { liveness, open } from "./support/sessions.ts";

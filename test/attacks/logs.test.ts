@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
-import { createEvents } from "../../src/telemetry/events.ts";
-import { createLog } from "../../src/telemetry/log.ts";
+import { createEvents } from "../../src/platform/telemetry/events.ts";
+import { createLog } from "../../src/platform/telemetry/log.ts";
 import { startApi } from "../support/api.ts";
 import { request } from "../support/envelope.ts";
 import { engines } from "../support/stores.ts";

@@ -9,7 +9,7 @@ import {
   offenceCost,
   pipelinedRequests,
   streamResets,
-} from "../../src/rpc/http/limits.ts";
+} from "../../src/platform/http/limits.ts";
 import { type EdgesOptions, startEdges } from "../rpc/support/startEdges.ts";
 import { eventually } from "../support/eventually.ts";
 

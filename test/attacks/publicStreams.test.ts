@@ -5,7 +5,7 @@ import { runInNewContext } from "node:vm";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, test } from "vitest";
 import { type ServerReflectionRequest, ServerReflectionRequestSchema } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
-import { createReflectionService } from "../../src/rpc/standard/reflection.ts";
+import { createReflectionService } from "../../src/platform/rpc/standard/reflection.ts";
 import { services } from "../../src/service/services.ts";
 import { type Edges, startEdges } from "../rpc/support/startEdges.ts";
 import { eventually } from "../support/eventually.ts";

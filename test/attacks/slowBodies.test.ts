@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { freeBodyPieces, swallowedBytes, swallowedPieceBytes } from "../../src/rpc/http/limits.ts";
+import { freeBodyPieces, swallowedBytes, swallowedPieceBytes } from "../../src/platform/http/limits.ts";
 import { type Edges, startEdges } from "../rpc/support/startEdges.ts";
 
 const head = (path: string, type: string, length: number): string =>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Behalf } from "../../src/domain/behalf.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import type { Behalf } from "../../src/platform/base/behalf.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { request } from "../support/envelope.ts";
 import { engines } from "../support/stores.ts";

@@ -1,9 +1,9 @@
 import { getOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changes } from "../../gen/latchkey/v2/options_pb.ts";
-import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
+import { procedureName } from "../../src/platform/rpc/procedureName.ts";
 import { services } from "../../src/service/services.ts";
-import type { AuditEvent } from "../../src/storage/port/auditEvents.ts";
+import type { AuditEvent } from "../../src/platform/storage/port/auditEvents.ts";
 import { type Api, dataOf, startApi, type TestEnvironment } from "../support/api.ts";
 import { bodyOf, createObjects, type Objects } from "../support/bodies.ts";
 import { request } from "../support/envelope.ts";

@@ -1,12 +1,12 @@
 import { afterAll, expect, test } from "vitest";
-import { auditEvent, resource } from "../../src/audit/auditEvent.ts";
-import { createAuditMover } from "../../src/audit/auditMover.ts";
-import { verifyAudit } from "../../src/audit/verifyAudit.ts";
-import { SCHEMA_VERSION } from "../../src/storage/port/baseDocument.ts";
-import { DocumentTooNewError } from "../../src/storage/port/errors.ts";
-import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
-import { createLeasesRepository } from "../../src/storage/repositories/leasesRepository.ts";
-import { newDocument } from "../../src/storage/repositories/shared/audited.ts";
+import { auditEvent, resource } from "../../src/features/audit/auditEvent.ts";
+import { createAuditMover } from "../../src/features/audit/auditMover.ts";
+import { verifyAudit } from "../../src/features/audit/verifyAudit.ts";
+import { SCHEMA_VERSION } from "../../src/platform/storage/port/baseDocument.ts";
+import { DocumentTooNewError } from "../../src/platform/storage/port/errors.ts";
+import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
+import { createLeasesRepository } from "../../src/platform/storage/repositories/leasesRepository.ts";
+import { newDocument } from "../../src/platform/storage/repositories/shared/audited.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
 

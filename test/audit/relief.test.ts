@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import type { Answer } from "../../bench/harness/v2Edge.ts";
-import type { AuditEvent } from "../../src/storage/port/auditEvents.ts";
-import type { AuditedCollection } from "../../src/storage/port/auditedCollections.ts";
-import type { ApiDocument } from "../../src/storage/port/documents.ts";
-import type { Store } from "../../src/storage/port/store.ts";
-import { withEvents } from "../../src/storage/repositories/shared/audited.ts";
+import type { AuditEvent } from "../../src/platform/storage/port/auditEvents.ts";
+import type { AuditedCollection } from "../../src/platform/storage/port/auditedCollections.ts";
+import type { ApiDocument } from "../../src/platform/storage/port/documents.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
+import { withEvents } from "../../src/platform/storage/repositories/shared/audited.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { engines } from "../support/stores.ts";
 

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { v2Edge } from "../../bench/harness/v2Edge.ts";
-import { auditEvent, resource, systemSource } from "../../src/audit/auditEvent.ts";
-import { createAuditMover } from "../../src/audit/auditMover.ts";
-import { systemClock } from "../../src/domain/clock.ts";
-import type { Store } from "../../src/storage/port/store.ts";
-import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
-import { createLeasesRepository } from "../../src/storage/repositories/leasesRepository.ts";
-import { newDocument } from "../../src/storage/repositories/shared/audited.ts";
+import { auditEvent, resource, systemSource } from "../../src/features/audit/auditEvent.ts";
+import { createAuditMover } from "../../src/features/audit/auditMover.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
+import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
+import { createLeasesRepository } from "../../src/platform/storage/repositories/leasesRepository.ts";
+import { newDocument } from "../../src/platform/storage/repositories/shared/audited.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { engines } from "../support/stores.ts";
 

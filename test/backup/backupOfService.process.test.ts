@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runLatchkeyHere, serveHere } from "../../bench/harness/commandLine.ts";
 import { startService } from "../../bench/harness/latchkeyProcess.ts";
-import { checkBackup } from "../../src/backup/checkBackup.ts";
+import { checkBackup } from "../../src/operations/backup/checkBackup.ts";
 import { dieInRestore } from "../support/dieInRestore.ts";
 import { procedureCaller } from "../support/procedureCaller.ts";
 import { freshDirectory, places } from "../support/storePlaces.ts";

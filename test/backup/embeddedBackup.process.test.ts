@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { serveHere } from "../../bench/harness/commandLine.ts";
 import { runLatchkey } from "../../bench/harness/latchkeyProcess.ts";
-import { checkBackup } from "../../src/backup/checkBackup.ts";
+import { checkBackup } from "../../src/operations/backup/checkBackup.ts";
 import { procedureCaller } from "../support/procedureCaller.ts";
 import { freshDirectory } from "../support/storePlaces.ts";
 

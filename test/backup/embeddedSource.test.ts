@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { embeddedSource } from "../../src/backup/embeddedSource.ts";
-import { openSnapshot } from "../../src/storage/embedded/openSnapshot.ts";
+import { embeddedSource } from "../../src/operations/backup/embeddedSource.ts";
+import { openSnapshot } from "../../src/platform/storage/embedded/openSnapshot.ts";
 import { sampleCounter } from "../storage/contract/samples.ts";
 import { withServerStore } from "../storage/embedded/withServerStore.ts";
 import { freshDirectory } from "../support/storePlaces.ts";

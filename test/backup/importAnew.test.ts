@@ -2,9 +2,9 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runLatchkeyHere, serveHere } from "../../bench/harness/commandLine.ts";
-import { checkBackup } from "../../src/backup/checkBackup.ts";
-import { storeSource } from "../../src/backup/storeSource.ts";
-import { writeBackup } from "../../src/backup/writeBackup.ts";
+import { checkBackup } from "../../src/operations/backup/checkBackup.ts";
+import { storeSource } from "../../src/operations/backup/storeSource.ts";
+import { writeBackup } from "../../src/operations/backup/writeBackup.ts";
 import { procedureCaller } from "../support/procedureCaller.ts";
 import { embeddedPlace, freshDirectory } from "../support/storePlaces.ts";
 

@@ -4,12 +4,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { runLatchkeyHere } from "../../bench/harness/commandLine.ts";
 import { runLatchkey, spawnLatchkey } from "../../bench/harness/latchkeyProcess.ts";
-import { checkBackup, differencesBetween } from "../../src/backup/checkBackup.ts";
-import { restoreBackup } from "../../src/backup/restoreBackup.ts";
-import { storeSource } from "../../src/backup/storeSource.ts";
-import { writeBackup } from "../../src/backup/writeBackup.ts";
-import { systemClock } from "../../src/domain/clock.ts";
-import { SCHEMA_VERSION } from "../../src/storage/port/baseDocument.ts";
+import { checkBackup, differencesBetween } from "../../src/operations/backup/checkBackup.ts";
+import { restoreBackup } from "../../src/operations/backup/restoreBackup.ts";
+import { storeSource } from "../../src/operations/backup/storeSource.ts";
+import { writeBackup } from "../../src/operations/backup/writeBackup.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { SCHEMA_VERSION } from "../../src/platform/storage/port/baseDocument.ts";
 import { sized } from "../support/sized.ts";
 import { embeddedPlace, freshDirectory, places, type StorePlace } from "../support/storePlaces.ts";
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
-import { checkBackup } from "../../src/backup/checkBackup.ts";
-import { createPatiently } from "../../src/backup/patiently.ts";
-import { restoreBackup } from "../../src/backup/restoreBackup.ts";
-import { readStore } from "../../src/backup/storeSource.ts";
-import { createTally } from "../../src/backup/tally.ts";
-import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
-import type { Store } from "../../src/storage/port/store.ts";
-import { StoreNotMigratedError } from "../../src/storage/schemaVersion.ts";
+import { checkBackup } from "../../src/operations/backup/checkBackup.ts";
+import { createPatiently } from "../../src/operations/backup/patiently.ts";
+import { restoreBackup } from "../../src/operations/backup/restoreBackup.ts";
+import { readStore } from "../../src/operations/backup/storeSource.ts";
+import { createTally } from "../../src/operations/backup/tally.ts";
+import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
+import { StoreNotMigratedError } from "../../src/platform/storage/schemaVersion.ts";
 import { sharedBackup } from "../support/sampleBackup.ts";
 import { places } from "../support/storePlaces.ts";
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
-import { type CheckedBackup, checkBackup } from "../../src/backup/checkBackup.ts";
-import { createPatiently } from "../../src/backup/patiently.ts";
-import { type RestoreOptions, restoreBackup } from "../../src/backup/restoreBackup.ts";
-import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import { type CheckedBackup, checkBackup } from "../../src/operations/backup/checkBackup.ts";
+import { createPatiently } from "../../src/operations/backup/patiently.ts";
+import { type RestoreOptions, restoreBackup } from "../../src/operations/backup/restoreBackup.ts";
+import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import { sharedBackup } from "../support/sampleBackup.ts";
 import { places } from "../support/storePlaces.ts";
 

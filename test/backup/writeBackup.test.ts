@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import type { BackupSource } from "../../src/backup/backupSource.ts";
-import { checkBackup } from "../../src/backup/checkBackup.ts";
-import { writeBackup } from "../../src/backup/writeBackup.ts";
+import type { BackupSource } from "../../src/operations/backup/backupSource.ts";
+import { checkBackup } from "../../src/operations/backup/checkBackup.ts";
+import { writeBackup } from "../../src/operations/backup/writeBackup.ts";
 import { freshDirectory } from "../support/storePlaces.ts";
 
 /** Of one document. @param meanwhile happens before it is read */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createBatchLoader } from "../../src/cache/batchLoader.ts";
-import { DocumentTooNewError, StoreDamagedError } from "../../src/storage/port/errors.ts";
+import { createBatchLoader } from "../../src/platform/cache/batchLoader.ts";
+import { DocumentTooNewError, StoreDamagedError } from "../../src/platform/storage/port/errors.ts";
 
 /** Knows the ids that do not start with `no`, and remembers what it was asked for. */
 const source = () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { CacheEntry } from "../../src/cache/cacheEntry.ts";
-import { createEntryStore } from "../../src/cache/entryStore.ts";
+import type { CacheEntry } from "../../src/platform/cache/cacheEntry.ts";
+import { createEntryStore } from "../../src/platform/cache/entryStore.ts";
 
 const MAX_BYTES = 100;
 const entryOf = (value: number, bytes: number): CacheEntry<number> => ({

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { memorySize } from "../../src/cache/memorySize.ts";
+import { memorySize } from "../../src/platform/cache/memorySize.ts";
 
 test("counts texts by their length, and everything that hangs on a value", () => {
   expect(memorySize("x".repeat(1_000))).toBeGreaterThan(1_000);

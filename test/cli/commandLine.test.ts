@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCommand } from "../../bench/harness/commandLine.ts";
 import packageJson from "../../package.json" with { type: "json" };
-import { configVariables } from "../../src/config/loadConfig.ts";
-import { systemClock } from "../../src/domain/clock.ts";
-import { rootKeyTemplates } from "../../src/domain/rootKeyTemplates.ts";
-import { openStore } from "../../src/storage/openStore.ts";
+import { configVariables } from "../../src/platform/config/loadConfig.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { rootKeyTemplates } from "../../src/features/rootKeys/rootKeyTemplates.ts";
+import { openStore } from "../../src/platform/storage/openStore.ts";
 import { testConfig } from "../support/api.ts";
 import { places } from "../support/places.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startService } from "../../bench/harness/latchkeyProcess.ts";
-import { makePrivateDirectory } from "../../src/analytics/embedded/privateDirectory.ts";
+import { makePrivateDirectory } from "../../src/features/analytics/embedded/privateDirectory.ts";
 import { dataOf } from "../support/api.ts";
 import { request } from "../support/envelope.ts";
 

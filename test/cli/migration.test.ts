@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCommand } from "../../bench/harness/commandLine.ts";
-import { systemClock } from "../../src/domain/clock.ts";
-import { openStore } from "../../src/storage/openStore.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { openStore } from "../../src/platform/storage/openStore.ts";
 import { testConfig } from "../support/api.ts";
 import { createMigration, SEAM } from "../support/migrations.ts";
 import { places } from "../support/places.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { suspiciousVariables } from "../../src/config/suspiciousVariables.ts";
+import { suspiciousVariables } from "../../src/platform/config/suspiciousVariables.ts";
 
 const known = ["HOST", "MONGODB_URL", "CACHE_MB"];
 

@@ -2,12 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Message, MessageInitShape } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { ConnectError } from "@connectrpc/connect";
-import { type Caller, unrestrictedGrants } from "../../src/domain/authorization.ts";
-import { invalidInput, ServiceError } from "../../src/domain/errors.ts";
-import { EdgeCall } from "../../src/rpc/edges/edgeCall.ts";
-import type { Pipeline, Response } from "../../src/rpc/pipeline/incomingCall.ts";
-import { codeOf, type DescribeError } from "../../src/rpc/wire/connectError.ts";
-import { timeoutOf, wireOf } from "../../src/rpc/wire/protocolWire.ts";
+import { type Caller, unrestrictedGrants } from "../../src/platform/authorization/authorization.ts";
+import { invalidInput, ServiceError } from "../../src/platform/base/errors.ts";
+import { EdgeCall } from "../../src/platform/rpc/edges/edgeCall.ts";
+import type { Pipeline, Response } from "../../src/platform/rpc/incomingCall.ts";
+import { codeOf, type DescribeError } from "../../src/platform/rpc/wire/connectError.ts";
+import { timeoutOf, wireOf } from "../../src/platform/rpc/wire/protocolWire.ts";
 import {
   ConformanceService,
   type Error as ErrorDefinition,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import packageJson from "../../package.json" with { type: "json" };
-import { configVariables } from "../../src/config/loadConfig.ts";
+import { configVariables } from "../../src/platform/config/loadConfig.ts";
 
 const deploy = join(import.meta.dirname, "../../deploy");
 const read = (path: string): string => readFileSync(join(deploy, path), "utf8");

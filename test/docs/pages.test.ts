@@ -3,7 +3,7 @@ import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { exitCodes } from "../../src/cli/command.ts";
-import { configVariables } from "../../src/config/loadConfig.ts";
+import { configVariables } from "../../src/platform/config/loadConfig.ts";
 import { anchorsOf, blocksOf, guides, proseOf, readPage } from "./markdown.ts";
 
 const root = join(import.meta.dirname, "../..");

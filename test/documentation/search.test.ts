@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { excerptOf } from "../../docs/build/site/search/excerpt.ts";
 import { createSearch } from "../../docs/build/site/search/searchIndex.ts";
-import { createDocumentationEdge } from "../../src/rpc/edges/docs/documentationEdge.ts";
+import { createDocumentationEdge } from "../../src/platform/documentation/documentationEdge.ts";
 import { send } from "../support/browser.ts";
 import { writeDocumentation } from "../support/writeDocumentation.ts";
 

@@ -9,8 +9,8 @@ import {
   parsePermission,
   requirePermissions,
   unrestrictedGrants,
-} from "../../src/domain/authorization.ts";
-import { ServiceError } from "../../src/domain/errors.ts";
+} from "../../src/platform/authorization/authorization.ts";
+import { ServiceError } from "../../src/platform/base/errors.ts";
 
 const caller = (...permissions: string[]): Caller => ({
   rootKeyId: "rk_1",

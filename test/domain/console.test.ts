@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { allPermissions, parsePermission } from "../../src/domain/authorization.ts";
-import { needsElevation } from "../../src/domain/console/elevation.ts";
-import { hasEnded, idleExpiry, isElevated, renews } from "../../src/domain/console/sessionTimes.ts";
-import { isTold, retryAfter, withFailure } from "../../src/domain/console/signInBound.ts";
-import { createSessionToken, looksLikeSessionToken } from "../../src/domain/secrets/sessionToken.ts";
+import { allPermissions, parsePermission } from "../../src/platform/authorization/authorization.ts";
+import { needsElevation } from "../../src/features/console/elevation.ts";
+import { hasEnded, idleExpiry, isElevated, renews } from "../../src/features/console/sessionTimes.ts";
+import { isTold, retryAfter, withFailure } from "../../src/features/console/signInBound.ts";
+import { createSessionToken, looksLikeSessionToken } from "../../src/platform/secrets/sessionToken.ts";
 
 const bounds = { idle: 1_800_000, whole: 43_200_000 };
 

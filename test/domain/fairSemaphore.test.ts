@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createFairSemaphore, type PermitRequest } from "../../src/domain/fairness/fairSemaphore.ts";
+import { createFairSemaphore, type PermitRequest } from "../../src/platform/fairness/fairSemaphore.ts";
 
 const taker = (name: string, signal = new AbortController().signal): PermitRequest => ({ path: [name], signal });
 const free = (): void => undefined;

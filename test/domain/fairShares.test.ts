@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createFairRate } from "../../src/domain/fairness/fairRate.ts";
-import { createFairShares, type Share } from "../../src/domain/fairness/fairShares.ts";
+import { createFairRate } from "../../src/platform/fairness/fairRate.ts";
+import { createFairShares, type Share } from "../../src/platform/fairness/fairShares.ts";
 
 const take = (shares: ReturnType<typeof createFairShares>, path: readonly string[], times: number): Share[] =>
   Array.from({ length: times }, () => shares.take(path, 1)).filter((share) => share !== undefined);

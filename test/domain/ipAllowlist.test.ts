@@ -1,7 +1,7 @@
 import { isIPv4 } from "node:net";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compileIpAllowlist, matchingEntry, parseIpAllowlist, parseNetwork, plainAddress } from "../../src/domain/ipAllowlist.ts";
+import { compileIpAllowlist, matchingEntry, parseIpAllowlist, parseNetwork, plainAddress } from "../../src/platform/base/ipAllowlist.ts";
 
 const entriesOf = (text: string): readonly string[] => {
   const parsed = parseIpAllowlist(text);

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createKeyRing, type Encrypted, type EncryptionKey, parseEncryptionKeys } from "../../src/domain/secrets/keyRing.ts";
+import { createKeyRing, type Encrypted, type EncryptionKey, parseEncryptionKeys } from "../../src/platform/secrets/keyRing.ts";
 import { codePoint } from "../support/codePoint.ts";
 
 const keyOf = (id: string, fill = id.charCodeAt(0)): EncryptionKey => ({ id, key: Buffer.alloc(32, fill) });

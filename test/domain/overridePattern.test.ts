@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compileOverrides } from "../../src/domain/overridePattern.ts";
+import { compileOverrides } from "../../src/features/ratelimit/overridePattern.ts";
 
 /** Few characters, so that patterns often match; one beyond the basic plane, one with a meaning in regular expressions. */
 const character = fc.constantFrom("a", "b", "*", ".", "\n", "\u{1F511}", "\uff5e");

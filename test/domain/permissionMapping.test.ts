@@ -2,15 +2,15 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { isAuthenticatedSince } from "../../src/domain/console/elevation.ts";
+import { isAuthenticatedSince } from "../../src/features/console/elevation.ts";
 import {
   claimValues,
   mappedPermissions,
   type PermissionMapping,
   readPermissionMapping,
-} from "../../src/domain/console/permissionMapping.ts";
-import { isSameIssuer, personId } from "../../src/domain/console/person.ts";
-import { secret } from "../../src/domain/secrets/secret.ts";
+} from "../../src/platform/config/permissionMapping.ts";
+import { isSameIssuer, personId } from "../../src/platform/base/person.ts";
+import { secret } from "../../src/platform/secrets/secret.ts";
 import { readOidcSettings } from "../../src/service/readOidcSettings.ts";
 
 const mappingOf = (

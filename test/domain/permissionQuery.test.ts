@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ServiceError } from "../../src/domain/errors.ts";
+import { ServiceError } from "../../src/platform/base/errors.ts";
 import {
   coveringSlugs,
   grantPermissions,
@@ -9,7 +9,7 @@ import {
   parsePermissionQuery,
   satisfies,
   termsOf,
-} from "../../src/domain/permissionQuery.ts";
+} from "../../src/features/permissions/permissionQuery.ts";
 
 const holds = (granted: readonly string[], query: string): boolean => satisfies(grantPermissions(granted), parsePermissionQuery(query));
 

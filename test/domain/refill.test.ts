@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { bringInRefills, dueInstants, instantAfter, MAX_CREDITS, type RefillSchedule } from "../../src/domain/refill.ts";
+import { bringInRefills, dueInstants, instantAfter, MAX_CREDITS, type RefillSchedule } from "../../src/features/keys/refill.ts";
 
 const at = (text: string): number => Date.parse(text);
 const monthly = (refillDay: number): RefillSchedule => ({ interval: "monthly", amount: 10, refillDay });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createPrecondition, parseIfMatch, tagOf } from "../../src/domain/revisions.ts";
+import { createPrecondition, parseIfMatch, tagOf } from "../../src/platform/base/revisions.ts";
 
 describe("tags", () => {
   test("[management §2] a tag is a strong one, in quotes, of characters that every header takes", () => {

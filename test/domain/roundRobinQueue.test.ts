@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRoundRobinQueue, type RoundRobinQueue } from "../../src/domain/fairness/roundRobinQueue.ts";
+import { createRoundRobinQueue, type RoundRobinQueue } from "../../src/platform/fairness/roundRobinQueue.ts";
 
 const drain = (line: RoundRobinQueue<string>): string[] => {
   const taken: string[] = [];

@@ -3,10 +3,10 @@ import { inspect } from "node:util";
 import { base58 } from "@scure/base";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createId, isId, timePart } from "../../src/domain/ids.ts";
-import { createKeySecret, hashKey, looksLikeKeySecret } from "../../src/domain/secrets/keySecret.ts";
-import { createRootKeySecret, looksLikeRootKey } from "../../src/domain/secrets/rootKeySecret.ts";
-import { secret } from "../../src/domain/secrets/secret.ts";
+import { createId, isId, timePart } from "../../src/platform/base/ids.ts";
+import { createKeySecret, hashKey, looksLikeKeySecret } from "../../src/platform/secrets/keySecret.ts";
+import { createRootKeySecret, looksLikeRootKey } from "../../src/platform/secrets/rootKeySecret.ts";
+import { secret } from "../../src/platform/secrets/secret.ts";
 
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 

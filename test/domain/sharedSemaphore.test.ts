@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createFairShares } from "../../src/domain/fairness/fairShares.ts";
-import { createSharedSemaphore, type Permit } from "../../src/domain/fairness/sharedSemaphore.ts";
+import { createFairShares } from "../../src/platform/fairness/fairShares.ts";
+import { createSharedSemaphore, type Permit } from "../../src/platform/fairness/sharedSemaphore.ts";
 
 test("whoever leaves the line has no turn, and its caller is forgotten with the last one", () => {
   const turns = createSharedSemaphore(createFairShares({ capacity: 1, overdraft: 0 }));

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { roomFrom, weightedPrevious, windowAt, windowEnd } from "../../src/domain/slidingWindow.ts";
+import { roomFrom, weightedPrevious, windowAt, windowEnd } from "../../src/platform/storage/counters/slidingWindow.ts";
 
 const D = 10_000;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isAnyAllowed, parseSubjectName, type SubjectName, subjectNamesOf } from "../../src/domain/subjectNames.ts";
+import { isAnyAllowed, parseSubjectName, type SubjectName, subjectNamesOf } from "../../src/platform/base/subjectNames.ts";
 
 const allow = (...texts: readonly string[]): readonly SubjectName[] =>
   texts.map((text) => parseSubjectName(text) ?? expect.unreachable(`${text} is no name`));

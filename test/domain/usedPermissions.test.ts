@@ -6,8 +6,8 @@ import {
   permits,
   requirePermissions,
   unrestrictedGrants,
-} from "../../src/domain/authorization.ts";
-import { createUsedPermissions, type UsedPermissions, type Uses } from "../../src/rootKeys/usedPermissions.ts";
+} from "../../src/platform/authorization/authorization.ts";
+import { createUsedPermissions, type UsedPermissions, type Uses } from "../../src/features/rootKeys/usedPermissions.ts";
 
 const HOUR = 3_600_000;
 

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serveHere } from "../../bench/harness/commandLine.ts";
 import { type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
 import { type Edge, v2Edge } from "../../bench/harness/v2Edge.ts";
-import { systemClock } from "../../src/domain/clock.ts";
-import { openEmbeddedStore } from "../../src/storage/embedded/openEmbeddedStore.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { openEmbeddedStore } from "../../src/platform/storage/embedded/openEmbeddedStore.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import { sized } from "../support/sized.ts";
 import { createWorkload, expectAudited, type MaybeCall } from "./workload.ts";
 

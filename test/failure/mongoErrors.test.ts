@@ -1,7 +1,7 @@
 import { MongoServerError } from "mongodb";
 import { expect, test } from "vitest";
-import { toStoreError } from "../../src/storage/mongo/mongoErrors.ts";
-import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
+import { toStoreError } from "../../src/platform/storage/mongo/mongoErrors.ts";
+import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
 
 test.each(["EPIPE", "ECONNRESET"])("%s, which the driver hands on from the socket, means that the store is away", (code) => {
   const error = Object.assign(new Error("This socket has been ended by the other party"), { code });

@@ -5,8 +5,8 @@ import { type ServiceProcess, startService } from "../../bench/harness/latchkeyP
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { createRootKeyOn } from "../../bench/harness/placed.ts";
 import { type Edge, v2Edge } from "../../bench/harness/v2Edge.ts";
-import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import { openMongoStore } from "../../src/platform/storage/mongo/openMongoStore.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import { dataOf, expectError } from "../support/api.ts";
 import { createWorkload, expectAudited, type MaybeCall } from "./workload.ts";
 

@@ -1,7 +1,7 @@
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { openMongoProxy } from "../../bench/harness/mongoProxy.ts";
-import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import { openMongoStore } from "../../src/platform/storage/mongo/openMongoStore.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import { faultyStore } from "../support/faultyStore.ts";
 import { type Engine, engines } from "../support/stores.ts";
 

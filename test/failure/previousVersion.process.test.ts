@@ -4,7 +4,7 @@ import { runLatchkeyHere } from "../../bench/harness/commandLine.ts";
 import { runLatchkey, type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
 import { withStoreOf } from "../../bench/harness/placed.ts";
 import { v2Edge } from "../../bench/harness/v2Edge.ts";
-import { SCHEMA_VERSION } from "../../src/storage/port/baseDocument.ts";
+import { SCHEMA_VERSION } from "../../src/platform/storage/port/baseDocument.ts";
 import { dataOf } from "../support/api.ts";
 import { type EarlierVersion, previousVersion, versionOfOlderSchema } from "../support/earlierVersions.ts";
 import { type Place, places } from "../support/places.ts";

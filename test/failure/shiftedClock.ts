@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../src/domain/clock.ts";
+import { type Clock, systemClock } from "../../src/platform/base/clock.ts";
 
 /** The real clock, which a test can move on. */
 export interface ShiftedClock extends Clock {

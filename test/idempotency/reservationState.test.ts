@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { nextStep, type ReservationState, type Step, stateOf } from "../../src/idempotency/reservationState.ts";
+import { nextStep, type ReservationState, type Step, stateOf } from "../../src/features/idempotency/reservationState.ts";
 
 const expireAt = new Date(1_000);
 

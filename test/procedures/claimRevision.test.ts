@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { createPrecondition, tagOf } from "../../src/domain/revisions.ts";
-import type { Call } from "../../src/procedures/shared/call.ts";
-import { claimRevision } from "../../src/procedures/shared/claimRevision.ts";
-import type { RootKeyDocument } from "../../src/storage/port/documents.ts";
-import type { Modify } from "../../src/storage/repositories/shared/modify.ts";
+import { createPrecondition, tagOf } from "../../src/platform/base/revisions.ts";
+import type { Call } from "../../src/features/calls/call.ts";
+import { claimRevision } from "../../src/features/calls/claimRevision.ts";
+import type { RootKeyDocument } from "../../src/platform/storage/port/documents.ts";
+import type { Modify } from "../../src/platform/storage/repositories/shared/modify.ts";
 
 type Found = RootKeyDocument;
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import { type Api, startApi } from "../support/api.ts";
 import { sized } from "../support/sized.ts";
 import { engines } from "../support/stores.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
-import { createKeysRepository } from "../../src/storage/repositories/keysRepository.ts";
+import { createKeysRepository } from "../../src/features/keys/keysRepository.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";

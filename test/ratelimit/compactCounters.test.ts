@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type CompactCounter, createCompactCounters } from "../../src/ratelimit/compactCounters.ts";
+import { type CompactCounter, createCompactCounters } from "../../src/features/ratelimit/compactCounters.ts";
 
 const TICK = 16;
 const counterOf = (n: number): CompactCounter => ({

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { decideFromMemory, type MemoryDecision } from "../../src/ratelimit/decideFromMemory.ts";
-import { type Claim, createLocalCounter, type LimitedCall, type LocalCounter } from "../../src/ratelimit/localCounter.ts";
+import { decideFromMemory, type MemoryDecision } from "../../src/features/ratelimit/decideFromMemory.ts";
+import { type Claim, createLocalCounter, type LimitedCall, type LocalCounter } from "../../src/features/ratelimit/localCounter.ts";
 
 const NOW = 10_500;
 const MONOTONIC = 5_000;

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Check } from "../../src/ratelimit/check.ts";
-import { createLimiter, type Limiter } from "../../src/ratelimit/limiter.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import type { Check } from "../../src/features/ratelimit/check.ts";
+import { createLimiter, type Limiter } from "../../src/features/ratelimit/limiter.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import { sized } from "../support/sized.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";

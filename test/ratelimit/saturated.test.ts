@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { simulatedCounters, simulatedDocumentCounters } from "../../bench/limiterRuns/simulation.ts";
 import { createVirtualWorld } from "../../bench/limiterRuns/virtualWorld.ts";
-import { createLimiter, type Decision } from "../../src/ratelimit/limiter.ts";
+import { createLimiter, type Decision } from "../../src/features/ratelimit/limiter.ts";
 
 const START = 1_000_000 * 60_000;
 /** One exchange with the store, in milliseconds. */

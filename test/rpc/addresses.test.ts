@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { type Reason, ServiceError } from "../../src/domain/errors.ts";
-import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
+import { type Reason, ServiceError } from "../../src/platform/base/errors.ts";
+import { procedureName } from "../../src/platform/rpc/procedureName.ts";
 import { services } from "../../src/service/services.ts";
 import { exchange, parseResponse } from "./support/rawConnection.ts";
 import { type Edges, startEdges } from "./support/startEdges.ts";

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { type AdminServer, createAdminServer } from "../../src/admin/adminServer.ts";
+import { type AdminServer, createAdminServer } from "../../src/operations/admin/adminServer.ts";
 
 let server: AdminServer | undefined;
 afterEach(() => server?.stop());

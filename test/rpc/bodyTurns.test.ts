@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import type { ServiceError } from "../../src/domain/errors.ts";
-import { type BodyBounds, collectBody } from "../../src/rpc/http/readBody.ts";
+import type { ServiceError } from "../../src/platform/base/errors.ts";
+import { type BodyBounds, collectBody } from "../../src/platform/http/readBody.ts";
 
 const piece = 64 * 1024;
 const pieces = 40;

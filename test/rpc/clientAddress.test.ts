@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createClientAddress, createIsProxy, networkOf } from "../../src/rpc/pipeline/clientAddress.ts";
+import { createClientAddress, createIsProxy, networkOf } from "../../src/platform/http/clientAddress.ts";
 
 const trusting = createClientAddress(["10.0.0.0/8", "2001:db8:aaaa::/48"]);
 const of = (remoteIp: string | undefined, forwardedFor?: string): string | undefined => trusting({ remoteIp, forwardedFor });

@@ -3,9 +3,9 @@ import { compressionGzip, createConnectTransport, createGrpcTransport, createGrp
 import { describe, expect, test } from "vitest";
 import { ErrorDetailSchema } from "../../gen/latchkey/v2/errors_pb.ts";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
-import { type Reason, reasons, ServiceError } from "../../src/domain/errors.ts";
-import { EdgeCall } from "../../src/rpc/edges/edgeCall.ts";
-import { errorStatus } from "../../src/rpc/errorStatus.ts";
+import { type Reason, reasons, ServiceError } from "../../src/platform/base/errors.ts";
+import { EdgeCall } from "../../src/platform/rpc/edges/edgeCall.ts";
+import { errorStatus } from "../../src/platform/http/errorStatus.ts";
 import { eventually } from "../support/eventually.ts";
 import { startEdges } from "./support/startEdges.ts";
 

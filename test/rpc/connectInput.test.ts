@@ -6,9 +6,9 @@ import { BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { VerifyKeyRequestSchema } from "../../gen/latchkey/v2/keys_pb.ts";
-import type { Reason } from "../../src/domain/errors.ts";
-import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
-import { compileRpcRoutes } from "../../src/rpc/wire/rpcRoutes.ts";
+import type { Reason } from "../../src/platform/base/errors.ts";
+import { procedureName } from "../../src/platform/rpc/procedureName.ts";
+import { compileRpcRoutes } from "../../src/platform/rpc/wire/rpcRoutes.ts";
 import { services } from "../../src/service/services.ts";
 import { type Edges, startEdges } from "./support/startEdges.ts";
 

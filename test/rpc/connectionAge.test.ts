@@ -3,8 +3,8 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import { type ClientHttp2Session, connect, constants } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
-import { systemClock } from "../../src/domain/clock.ts";
-import { createListener, type Listener } from "../../src/rpc/http/listener.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { createListener, type Listener } from "../../src/platform/http/listener.ts";
 
 let listener: Listener | undefined;
 /** Requests that reached it. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isConnectionFault } from "../../src/rpc/http/connectionFault.ts";
+import { isConnectionFault } from "../../src/platform/http/connectionFault.ts";
 
 const thrownAt = (...places: readonly string[]): Error => {
   const error = new TypeError("Cannot read properties of undefined (reading 'receive')");
@@ -18,9 +18,9 @@ test.each([
 });
 
 test.each([
-  ["with our code on the stack", [core, "take (file:///latchkey/src/rpc/http/http2Side.ts:140:5)"]],
+  ["with our code on the stack", [core, "take (file:///latchkey/src/platform/http/http2Side.ts:140:5)"]],
   ["with a library on the stack", [core, "emit (file:///latchkey/node_modules/mongodb/lib/sdam/server.js:1:1)"]],
-  ["in our code", ["decide (file:///latchkey/src/domain/verification/decide.ts:1:1)"]],
+  ["in our code", ["decide (file:///latchkey/src/features/verification/decide.ts:1:1)"]],
   ["elsewhere in Node", ["fs.readSync (node:fs:1:1)", "process.processTicksAndRejections (node:internal/process/task_queues:85:11)"]],
   ["with a stack that is cut off", Array.from({ length: Error.stackTraceLimit }, () => core)],
   ["with an asynchronous caller of ours", [core, "async serveNode (file:///latchkey/src/cli/commands/serve.ts:1:1)"]],

@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { expect, test } from "vitest";
-import { isServiceFault, type Reason, reasons } from "../../src/domain/errors.ts";
-import { errorStatus } from "../../src/rpc/errorStatus.ts";
+import { isServiceFault, type Reason, reasons } from "../../src/platform/base/errors.ts";
+import { errorStatus } from "../../src/platform/http/errorStatus.ts";
 
 const all = Object.keys(reasons) as Reason[];
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inTurns } from "../../src/rpc/pipeline/largeMessages.ts";
+import { inTurns } from "../../src/platform/codec/largeMessages.ts";
 
 const caller = (...path: string[]) => ({ path, signal: undefined });
 

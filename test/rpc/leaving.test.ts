@@ -2,9 +2,9 @@ import { type ClientRequest, createServer, type IncomingMessage, request, type S
 import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
-import { type Caller, unrestrictedGrants } from "../../src/domain/authorization.ts";
-import { ServiceError } from "../../src/domain/errors.ts";
-import { createAnswerFailure } from "../../src/rpc/edges/v2/answer.ts";
+import { type Caller, unrestrictedGrants } from "../../src/platform/authorization/authorization.ts";
+import { ServiceError } from "../../src/platform/base/errors.ts";
+import { createAnswerFailure } from "../../src/platform/rpc/edges/v2/answer.ts";
 import { eventually } from "../support/eventually.ts";
 import { openRaw } from "./support/rawConnection.ts";
 import { startEdges } from "./support/startEdges.ts";

@@ -2,11 +2,11 @@ import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { createServer, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
-import { systemClock } from "../../src/domain/clock.ts";
-import { createErrorBody } from "../../src/rpc/edges/errorBody.ts";
-import { detectProtocol } from "../../src/rpc/http/detectProtocol.ts";
-import { createListener } from "../../src/rpc/http/listener.ts";
-import { type Connection, createMalformedListener } from "../../src/rpc/http/malformedListener.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { createErrorBody } from "../../src/platform/http/errorBody.ts";
+import { detectProtocol } from "../../src/platform/http/detectProtocol.ts";
+import { createListener } from "../../src/platform/http/listener.ts";
+import { type Connection, createMalformedListener } from "../../src/platform/http/malformedListener.ts";
 import { exchange, openRaw, parseResponse } from "./support/rawConnection.ts";
 import { errorsBaseUrl, startEdges } from "./support/startEdges.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createPace } from "../../src/rpc/http/pace.ts";
+import { createPace } from "../../src/platform/http/pace.ts";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from "node:http2";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { swallowStream } from "../../src/rpc/http/drain.ts";
+import { swallowStream } from "../../src/platform/http/drain.ts";
 
 test("[attack B8] of a body that nobody reads, one piece is taken in each turn of the event loop", async () => {
   const pieces = 20;

@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { Duplex } from "node:stream";
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
-import { readTlsMaterial } from "../../src/tls/tlsMaterial.ts";
+import { readTlsMaterial } from "../../src/platform/http/tls/tlsMaterial.ts";
 import { eventually } from "../support/eventually.ts";
 import { createCertificateFiles } from "./support/createCertificate.ts";
 import { exchange } from "./support/rawConnection.ts";

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
-import { type Caller, unrestrictedGrants } from "../../src/domain/authorization.ts";
-import type { IncomingCall, Pipeline } from "../../src/rpc/pipeline/incomingCall.ts";
-import { tracePipeline } from "../../src/rpc/pipeline/tracePipeline.ts";
-import type { CallOutcome, EdgeName } from "../../src/telemetry/callMetrics.ts";
-import type { SpanAttributes } from "../../src/telemetry/tracing/tracer.ts";
+import { type Caller, unrestrictedGrants } from "../../src/platform/authorization/authorization.ts";
+import type { IncomingCall, Pipeline } from "../../src/platform/rpc/incomingCall.ts";
+import { tracePipeline } from "../../src/features/calls/tracePipeline.ts";
+import type { CallOutcome, EdgeName } from "../../src/platform/telemetry/callMetrics.ts";
+import type { SpanAttributes } from "../../src/platform/telemetry/tracing/tracer.ts";
 
 const caller: Caller = { rootKeyId: "rk_1", name: undefined, expires: undefined, grants: unrestrictedGrants };
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { describe, expect, test } from "vitest";
-import { type Reason, ServiceError } from "../../src/domain/errors.ts";
+import { type Reason, ServiceError } from "../../src/platform/base/errors.ts";
 import { openRaw, parseResponse } from "./support/rawConnection.ts";
 import { type Edges, startEdges } from "./support/startEdges.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { createLog } from "../../src/telemetry/log.ts";
+import { createLog } from "../../src/platform/telemetry/log.ts";
 import { dataOf, startApi } from "../support/api.ts";
 import { createObjects } from "../support/bodies.ts";
 import { request } from "../support/envelope.ts";

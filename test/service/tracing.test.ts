@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Edge } from "../../bench/harness/v2Edge.ts";
-import { createLog } from "../../src/telemetry/log.ts";
+import { createLog } from "../../src/platform/telemetry/log.ts";
 import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
 import { request } from "../support/envelope.ts";
 import { eventually } from "../support/eventually.ts";

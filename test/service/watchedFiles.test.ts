@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { afterAll, afterEach, expect, test } from "vitest";
 import { createService, type Service, type Urls } from "../../src/service/createService.ts";
-import { createLog } from "../../src/telemetry/log.ts";
+import { createLog } from "../../src/platform/telemetry/log.ts";
 import { type TestEnvironment, testConfig } from "../support/api.ts";
 import { createAuthority, type Issued } from "../support/authority.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { type Announcer, announceWrites } from "../../src/storage/decorators/announceWrites.ts";
-import type { Collection } from "../../src/storage/port/collection.ts";
-import type { CollectionName, KeyDocument } from "../../src/storage/port/documents.ts";
-import { DuplicateKeyError, StoreOverloadedError, StoreUnavailableError } from "../../src/storage/port/errors.ts";
-import type { Store } from "../../src/storage/port/store.ts";
-import { createModify } from "../../src/storage/repositories/shared/modify.ts";
+import { type Announcer, announceWrites } from "../../src/platform/storage/decorators/announceWrites.ts";
+import type { Collection } from "../../src/platform/storage/port/collection.ts";
+import type { CollectionName, KeyDocument } from "../../src/platform/storage/port/documents.ts";
+import { DuplicateKeyError, StoreOverloadedError, StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
+import { createModify } from "../../src/platform/storage/repositories/shared/modify.ts";
 import { createTestClock, type TestClock } from "../support/testClock.ts";
 import { sampleKey } from "./contract/samples.ts";
 

@@ -1,6 +1,6 @@
 import { MongoBulkWriteError, MongoNetworkError, MongoServerError } from "mongodb";
 import { describe, expect, test } from "vitest";
-import { type CounterDocuments, counterDocuments } from "../../src/storage/mongo/counterDocuments.ts";
+import { type CounterDocuments, counterDocuments } from "../../src/platform/storage/mongo/counterDocuments.ts";
 import { createTestClock } from "../support/testClock.ts";
 
 const LATER = new Date(createTestClock().now());

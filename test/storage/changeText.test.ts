@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addedText, redactedText, replacedText } from "../../src/storage/repositories/shared/changeText.ts";
+import { addedText, redactedText, replacedText } from "../../src/platform/storage/repositories/shared/changeText.ts";
 
 /** The JSON text of a string of so many bytes, quotes included. */
 const textOf = (bytes: number, filler = "a"): string => JSON.stringify(filler.repeat(bytes - 2));

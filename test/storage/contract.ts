@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
-import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
-import type { Store } from "../../src/storage/port/store.ts";
-import { newDocument } from "../../src/storage/repositories/shared/audited.ts";
-import { SchemaTooNewError } from "../../src/storage/schemaVersion.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/platform/storage/port/baseDocument.ts";
+import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
+import { newDocument } from "../../src/platform/storage/repositories/shared/audited.ts";
+import { SchemaTooNewError } from "../../src/platform/storage/schemaVersion.ts";
 import type { Engine } from "../support/stores.ts";
 import { testFilters } from "./contract/filters.ts";
 import { testGuarantees } from "./contract/guarantees.ts";

@@ -5,15 +5,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { openMongoProxy } from "../../bench/harness/mongoProxy.ts";
 import { simulatedDocuments } from "../../bench/limiterRuns/simulation.ts";
-import { systemClock } from "../../src/domain/clock.ts";
-import type { SharedCounter } from "../../src/domain/sharedCounter.ts";
-import { createLimiter } from "../../src/ratelimit/limiter.ts";
-import { guardStore } from "../../src/storage/decorators/guardStore.ts";
-import { countersOfDocuments } from "../../src/storage/mongo/chargeDocuments.ts";
-import { type CounterDocuments, counterDocuments } from "../../src/storage/mongo/counterDocuments.ts";
-import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
-import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import type { SharedCounter } from "../../src/platform/storage/counters/sharedCounter.ts";
+import { createLimiter } from "../../src/features/ratelimit/limiter.ts";
+import { guardStore } from "../../src/platform/storage/decorators/guardStore.ts";
+import { countersOfDocuments } from "../../src/platform/storage/mongo/chargeDocuments.ts";
+import { type CounterDocuments, counterDocuments } from "../../src/platform/storage/mongo/counterDocuments.ts";
+import { openMongoStore } from "../../src/platform/storage/mongo/openMongoStore.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/platform/storage/port/baseDocument.ts";
+import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
 import { sized } from "../support/sized.ts";
 import { createTestClock } from "../support/testClock.ts";
 

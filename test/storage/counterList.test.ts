@@ -1,15 +1,15 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
-import { counterKey, counterKeysOf } from "../../src/domain/counterKey.ts";
-import { type CountersFrom, readCountersPage } from "../../src/ratelimit/countersPage.ts";
-import { createLimiter } from "../../src/ratelimit/limiter.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import { counterKey, counterKeysOf } from "../../src/features/ratelimit/counterKey.ts";
+import { type CountersFrom, readCountersPage } from "../../src/features/ratelimit/countersPage.ts";
+import { createLimiter } from "../../src/features/ratelimit/limiter.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import {
   ALL_LENGTHS,
   type CounterWalk,
   createCounterListRepository,
   type ListedCounter,
-} from "../../src/storage/repositories/counterListRepository.ts";
+} from "../../src/features/ratelimit/counterListRepository.ts";
 import { chargeWindow } from "../support/chargeWindow.ts";
 import { sized } from "../support/sized.ts";
 import { engines } from "../support/stores.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { systemClock } from "../../src/domain/clock.ts";
-import { type GuardedStore, guardStore, type StoreState } from "../../src/storage/decorators/guardStore.ts";
-import { DuplicateKeyError, StoreUnavailableError } from "../../src/storage/port/errors.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { type GuardedStore, guardStore, type StoreState } from "../../src/platform/storage/decorators/guardStore.ts";
+import { DuplicateKeyError, StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import { eventually } from "../support/eventually.ts";
 import { type FaultyStore, faultyStore } from "../support/faultyStore.ts";
 import { engines } from "../support/stores.ts";

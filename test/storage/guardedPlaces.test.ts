@@ -1,13 +1,13 @@
 import { expect, test, vi } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
-import type { Behalf } from "../../src/domain/behalf.ts";
-import { systemClock } from "../../src/domain/clock.ts";
-import { type GuardOptions, guardStore } from "../../src/storage/decorators/guardStore.ts";
-import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
-import type { CollectionName } from "../../src/storage/port/documents.ts";
-import { StoreOverloadedError } from "../../src/storage/port/errors.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import type { Behalf } from "../../src/platform/base/behalf.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { type GuardOptions, guardStore } from "../../src/platform/storage/decorators/guardStore.ts";
+import { openMongoStore } from "../../src/platform/storage/mongo/openMongoStore.ts";
+import type { CollectionName } from "../../src/platform/storage/port/documents.ts";
+import { StoreOverloadedError } from "../../src/platform/storage/port/errors.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 
 const hog: Behalf = { caller: { rootKeyId: "rk_hog" } };
 const other: Behalf = { caller: { rootKeyId: "rk_other" } };

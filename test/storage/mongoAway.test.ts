@@ -2,12 +2,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { openMongoProxy } from "../../bench/harness/mongoProxy.ts";
 import type { NetworkProxy } from "../../bench/harness/proxy.ts";
-import { systemClock } from "../../src/domain/clock.ts";
-import { guardStore } from "../../src/storage/decorators/guardStore.ts";
-import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
-import { SCHEMA_VERSION } from "../../src/storage/port/baseDocument.ts";
-import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { guardStore } from "../../src/platform/storage/decorators/guardStore.ts";
+import { openMongoStore } from "../../src/platform/storage/mongo/openMongoStore.ts";
+import { SCHEMA_VERSION } from "../../src/platform/storage/port/baseDocument.ts";
+import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import { eventually } from "../support/eventually.ts";
 import { sampleKey } from "./contract/samples.ts";
 

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MongoServerError } from "mongodb";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { systemClock } from "../../src/domain/clock.ts";
-import { createKeyedMutex } from "../../src/storage/keyedMutex.ts";
-import { mongoCollection } from "../../src/storage/mongo/mongoCollection.ts";
-import type { Collection } from "../../src/storage/port/collection.ts";
-import type { KeyDocument } from "../../src/storage/port/documents.ts";
-import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { createKeyedMutex } from "../../src/platform/storage/keyedMutex.ts";
+import { mongoCollection } from "../../src/platform/storage/mongo/mongoCollection.ts";
+import type { Collection } from "../../src/platform/storage/port/collection.ts";
+import type { KeyDocument } from "../../src/platform/storage/port/documents.ts";
+import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
 import { sampleKey } from "./contract/samples.ts";
 
 /** Collections over one driver of which every write is `write`, as a store makes them when it is asked twice. */

@@ -1,14 +1,14 @@
 import { type Db, type Document, MongoClient } from "mongodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
-import { rowsOfCollectionsWith } from "../../src/storage/mongo/mongoCollectionsWith.ts";
-import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
-import { auditedCollections } from "../../src/storage/port/auditedCollections.ts";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
-import type { CollectionName } from "../../src/storage/port/documents.ts";
-import { indexes, retired } from "../../src/storage/port/indexes.ts";
-import type { Store } from "../../src/storage/port/store.ts";
-import { newDocument } from "../../src/storage/repositories/shared/audited.ts";
+import { rowsOfCollectionsWith } from "../../src/platform/storage/mongo/mongoCollectionsWith.ts";
+import { openMongoStore } from "../../src/platform/storage/mongo/openMongoStore.ts";
+import { auditedCollections } from "../../src/platform/storage/port/auditedCollections.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/platform/storage/port/baseDocument.ts";
+import type { CollectionName } from "../../src/platform/storage/port/documents.ts";
+import { indexes, retired } from "../../src/platform/storage/port/indexes.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
+import { newDocument } from "../../src/platform/storage/repositories/shared/audited.ts";
 import { sampleKey } from "./contract/samples.ts";
 
 const { MONGODB_URL: server } = process.env;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createOperations } from "../../src/storage/mongo/operations.ts";
-import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
+import { createOperations } from "../../src/platform/storage/mongo/operations.ts";
+import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
 
 describe("operations of the MongoDB driver", () => {
   beforeEach(() => {

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
-import type { RootKeyDocument } from "../../src/storage/port/documents.ts";
-import type { Store } from "../../src/storage/port/store.ts";
-import { createRootKeysRepository } from "../../src/storage/repositories/rootKeysRepository.ts";
-import { newDocument } from "../../src/storage/repositories/shared/audited.ts";
+import type { RootKeyDocument } from "../../src/platform/storage/port/documents.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
+import { createRootKeysRepository } from "../../src/features/rootKeys/rootKeysRepository.ts";
+import { newDocument } from "../../src/platform/storage/repositories/shared/audited.ts";
 import { engines } from "../support/stores.ts";
 
 const DAY = 86_400_000;

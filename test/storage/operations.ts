@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
-import { type BulkOperation, type Collection, containsText, type Filter, type Update } from "../../src/storage/port/collection.ts";
-import type { KeyDocument } from "../../src/storage/port/documents.ts";
-import { DuplicateKeyError } from "../../src/storage/port/errors.ts";
+import { WORKSPACE_ID } from "../../src/platform/storage/port/baseDocument.ts";
+import { type BulkOperation, type Collection, containsText, type Filter, type Update } from "../../src/platform/storage/port/collection.ts";
+import type { KeyDocument } from "../../src/platform/storage/port/documents.ts";
+import { DuplicateKeyError } from "../../src/platform/storage/port/errors.ts";
 
 /** One step of a random program: does the same to any collection and tells what it saw. */
 export interface Step {

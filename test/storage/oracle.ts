@@ -1,8 +1,8 @@
 import { Query } from "mingo";
 import { type Modifier, updateOne } from "mingo/updater";
-import type { BulkOperation, Collection, Filter, FindOptions, Update, UpdateResult } from "../../src/storage/port/collection.ts";
-import type { KeyDocument } from "../../src/storage/port/documents.ts";
-import { DuplicateKeyError } from "../../src/storage/port/errors.ts";
+import type { BulkOperation, Collection, Filter, FindOptions, Update, UpdateResult } from "../../src/platform/storage/port/collection.ts";
+import type { KeyDocument } from "../../src/platform/storage/port/documents.ts";
+import { DuplicateKeyError } from "../../src/platform/storage/port/errors.ts";
 
 type Plain = Record<string, unknown> & { _id: string };
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { Permit } from "../../src/domain/fairness/sharedSemaphore.ts";
-import { createPlaces, type Places } from "../../src/storage/decorators/places.ts";
-import { StoreOverloadedError } from "../../src/storage/port/errors.ts";
+import type { Permit } from "../../src/platform/fairness/sharedSemaphore.ts";
+import { createPlaces, type Places } from "../../src/platform/storage/decorators/places.ts";
+import { StoreOverloadedError } from "../../src/platform/storage/port/errors.ts";
 
 const NEVER = 1_000_000;
 

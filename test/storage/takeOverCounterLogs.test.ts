@@ -1,8 +1,8 @@
 import { MongoClient } from "mongodb";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
-import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import { openMongoStore } from "../../src/platform/storage/mongo/openMongoStore.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import { chargeWindow } from "../support/chargeWindow.ts";
 
 const server = process.env.MONGODB_URL;

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { systemClock } from "../../src/domain/clock.ts";
-import { createTurnBatches } from "../../src/storage/mongo/turnBatches.ts";
-import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { createTurnBatches } from "../../src/platform/storage/mongo/turnBatches.ts";
+import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
 
 afterEach(() => vi.restoreAllMocks());
 

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { withStoreOf } from "../../bench/harness/placed.ts";
-import { chainHash, GENESIS } from "../../src/audit/chainHash.ts";
-import type { AuditEvent } from "../../src/storage/port/auditEvents.ts";
-import { WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
-import type { AuditLogDocument } from "../../src/storage/port/documents.ts";
+import { chainHash, GENESIS } from "../../src/features/audit/chainHash.ts";
+import type { AuditEvent } from "../../src/platform/storage/port/auditEvents.ts";
+import { WORKSPACE_ID } from "../../src/platform/storage/port/baseDocument.ts";
+import type { AuditLogDocument } from "../../src/platform/storage/port/documents.ts";
 
 /** Settings of an embedded store whose log has so many entries; gone after the test. */
 export const storeWithLog = async (count: number): Promise<Record<string, string>> => {

@@ -1,5 +1,5 @@
-import type { SharedCounter } from "../../src/domain/sharedCounter.ts";
-import type { Counters } from "../../src/storage/port/counters.ts";
+import type { SharedCounter } from "../../src/platform/storage/counters/sharedCounter.ts";
+import type { Counters } from "../../src/platform/storage/port/counters.ts";
 
 /** Windows so long that number 5 counts until the year 2223. */
 const DURATION = 1_000_000_000_000;

@@ -1,11 +1,11 @@
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import type { Violation } from "../../src/domain/errors.ts";
-import { messageShape } from "../../src/rpc/codec/compileShape.ts";
-import type { Decoded } from "../../src/rpc/codec/decoded.ts";
-import { decoder } from "../../src/rpc/codec/decoder.ts";
-import { encoder } from "../../src/rpc/codec/encoder.ts";
-import { type Finding, prefixFindings } from "../../src/rpc/codec/rules/findings.ts";
-import { validator } from "../../src/rpc/codec/rules/validator.ts";
+import type { Violation } from "../../src/platform/base/errors.ts";
+import { messageShape } from "../../src/platform/codec/compileShape.ts";
+import type { Decoded } from "../../src/platform/codec/decoded.ts";
+import { decoder } from "../../src/platform/codec/decoder.ts";
+import { encoder } from "../../src/platform/codec/encoder.ts";
+import { type Finding, prefixFindings } from "../../src/platform/codec/rules/findings.ts";
+import { validator } from "../../src/platform/codec/rules/validator.ts";
 
 /** One message type on /v2, by the parts of which the edges make theirs. */
 export interface Codec<D extends DescMessage = DescMessage> {

@@ -2,7 +2,7 @@ import { getOption } from "@bufbuild/protobuf";
 import { expect } from "vitest";
 import type { Answer } from "../../bench/harness/v2Edge.ts";
 import { etag, if_match } from "../../gen/latchkey/v2/options_pb.ts";
-import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
+import { procedureName } from "../../src/platform/rpc/procedureName.ts";
 import { services } from "../../src/service/services.ts";
 import { type Api, dataOf, expectError } from "./api.ts";
 import { bodyOf, createObjects, nothing, type Objects } from "./bodies.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect } from "vitest";
-import type { SessionDocument } from "../../src/storage/port/consoleDocuments.ts";
+import type { SessionDocument } from "../../src/platform/storage/port/consoleDocuments.ts";
 import { type Api, dataOf, startApi } from "./api.ts";
 import { type Browser, type ConsoleAnswer, failureOf, openBrowser } from "./browser.ts";
 import { request } from "./envelope.ts";

@@ -1,4 +1,4 @@
-import { type Contact, createContact } from "../../src/cache/contact.ts";
+import { type Contact, createContact } from "../../src/platform/cache/contact.ts";
 
 /** Of a node that hears everything at once. */
 export const inContact = (): Contact => {

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
-import { checkBackup } from "../../src/backup/checkBackup.ts";
-import { type RestoreOptions, restoreBackup } from "../../src/backup/restoreBackup.ts";
-import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import { checkBackup } from "../../src/operations/backup/checkBackup.ts";
+import { type RestoreOptions, restoreBackup } from "../../src/operations/backup/restoreBackup.ts";
+import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 
 /** Leaves a store as a restore does that is killed after a few writes. Closes it. */
 export const dieInRestore = async (store: Store, file: string, options?: RestoreOptions): Promise<void> => {

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Answer } from "../../bench/harness/v2Edge.ts";
 import { procedures, reasonsOfEveryCall } from "../../docs/build/descriptors.ts";
-import { reasons } from "../../src/domain/errors.ts";
+import { reasons } from "../../src/platform/base/errors.ts";
 
 const documented = new Map(
   procedures.map(({ name, errors }) => [name, new Set([...reasonsOfEveryCall, ...errors].map((reason) => reasons[reason].type))]),

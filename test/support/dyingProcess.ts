@@ -1,6 +1,6 @@
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
-import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 
 /**
  * Does the same work again and again, each time as a process that dies after one more write, until one lives.

@@ -5,7 +5,7 @@ import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/conn
 import * as grpc from "@grpc/grpc-js";
 import { type Answer, authorization, type Edge, v2Edge } from "../../bench/harness/v2Edge.ts";
 import { ErrorDetailSchema } from "../../gen/latchkey/v2/errors_pb.ts";
-import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
+import { procedureName } from "../../src/platform/rpc/procedureName.ts";
 import { services } from "../../src/service/services.ts";
 import { type Codec, compileCodec } from "./compileCodec.ts";
 import { expectDescribed } from "./described.ts";

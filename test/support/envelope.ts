@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 import { headersOf, httpExchange } from "../../bench/harness/httpExchange.ts";
 import type { Answer } from "../../bench/harness/v2Edge.ts";
-import { type Reason, reasons } from "../../src/domain/errors.ts";
-import { errorStatus } from "../../src/rpc/errorStatus.ts";
+import { type Reason, reasons } from "../../src/platform/base/errors.ts";
+import { errorStatus } from "../../src/platform/http/errorStatus.ts";
 import { expectDescribed } from "./described.ts";
 import { expectDocumented } from "./documentedErrors.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import type { Answer, Edge } from "../../bench/harness/v2Edge.ts";
-import { createLeasesRepository } from "../../src/storage/repositories/leasesRepository.ts";
+import { createLeasesRepository } from "../../src/platform/storage/repositories/leasesRepository.ts";
 import { type Api, dataOf, type StartOptions, startApi } from "./api.ts";
 import { sized } from "./sized.ts";
 import { type Engine, engines } from "./stores.ts";

@@ -1,6 +1,6 @@
-import { aroundStore } from "../../src/storage/decorators/aroundStore.ts";
-import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import { aroundStore } from "../../src/platform/storage/decorators/aroundStore.ts";
+import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 
 export interface FaultyStore extends Store {
   /** `fails`: operations reject as unavailable, `hangs`: they do not answer before the store is well again. */

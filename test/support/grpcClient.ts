@@ -1,5 +1,5 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type IncomingHttpHeaders } from "node:http2";
-import { frame, unframe } from "../../src/rpc/wire/frame.ts";
+import { frame, unframe } from "../../src/platform/rpc/wire/frame.ts";
 
 /** How a call ended. */
 export interface GrpcAnswer {

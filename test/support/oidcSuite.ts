@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect } from "vitest";
-import type { Store } from "../../src/storage/port/store.ts";
-import { createLog } from "../../src/telemetry/log.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
+import { createLog } from "../../src/platform/telemetry/log.ts";
 import { type Api, dataOf, startApi, type TestEnvironment } from "./api.ts";
 import type { ConsoleAnswer } from "./browser.ts";
 import { request } from "./envelope.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { isObject } from "../../src/util/isObject.ts";
+import { isObject } from "../../src/platform/util/isObject.ts";
 
 /** The description of `/v2`, as far as tests look into it. */
 export interface Openapi {

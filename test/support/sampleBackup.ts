@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { beforeAll } from "vitest";
-import { auditEvent, resource, systemSource } from "../../src/audit/auditEvent.ts";
-import { storeSource } from "../../src/backup/storeSource.ts";
-import { writeBackup } from "../../src/backup/writeBackup.ts";
-import { systemClock } from "../../src/domain/clock.ts";
-import { SCHEMA_VERSION } from "../../src/storage/port/baseDocument.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import { auditEvent, resource, systemSource } from "../../src/features/audit/auditEvent.ts";
+import { storeSource } from "../../src/operations/backup/storeSource.ts";
+import { writeBackup } from "../../src/operations/backup/writeBackup.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { SCHEMA_VERSION } from "../../src/platform/storage/port/baseDocument.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import { sampleCounter, sampleKey } from "../storage/contract/samples.ts";
 import { type AtEnd, freshDirectory, type MakePlace, type StorePlace } from "./storePlaces.ts";
 

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
-import { systemClock } from "../../src/domain/clock.ts";
-import { openStore } from "../../src/storage/openStore.ts";
-import type { Store } from "../../src/storage/port/store.ts";
-import type { StoreMode } from "../../src/storage/port/storeMode.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { openStore } from "../../src/platform/storage/openStore.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
+import type { StoreMode } from "../../src/platform/storage/port/storeMode.ts";
 import { onEveryEngine } from "./onEveryEngine.ts";
 
 /** A place for a store that is not there yet. */

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MongoClient } from "mongodb";
 import { freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
-import { systemClock } from "../../src/domain/clock.ts";
-import { openEmbeddedStore } from "../../src/storage/embedded/openEmbeddedStore.ts";
-import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { openEmbeddedStore } from "../../src/platform/storage/embedded/openEmbeddedStore.ts";
+import { openMongoStore } from "../../src/platform/storage/mongo/openMongoStore.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import { onEveryEngine } from "./onEveryEngine.ts";
 
 /** A storage engine for suites that run on every one. */

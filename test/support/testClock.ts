@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/domain/clock.ts";
+import type { Clock } from "../../src/platform/base/clock.ts";
 
 /** A clock that stands still until it is told otherwise. */
 export interface TestClock extends Clock {

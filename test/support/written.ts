@@ -1,7 +1,7 @@
-import type { AuditEvent, OutboxChanges } from "../../src/storage/port/auditEvents.ts";
-import { auditedCollections } from "../../src/storage/port/auditedCollections.ts";
-import type { CollectionName } from "../../src/storage/port/documents.ts";
-import type { Store } from "../../src/storage/port/store.ts";
+import type { AuditEvent, OutboxChanges } from "../../src/platform/storage/port/auditEvents.ts";
+import { auditedCollections } from "../../src/platform/storage/port/auditedCollections.ts";
+import type { CollectionName } from "../../src/platform/storage/port/documents.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 
 const allOf = async (store: Store, name: CollectionName): Promise<Record<string, unknown>[]> => {
   const documents = await store

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createEvents } from "../../src/telemetry/events.ts";
-import { createLog } from "../../src/telemetry/log.ts";
+import { createEvents } from "../../src/platform/telemetry/events.ts";
+import { createLog } from "../../src/platform/telemetry/log.ts";
 
 const capture = (level = "info") => {
   const lines: string[] = [];

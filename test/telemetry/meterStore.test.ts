@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { systemClock } from "../../src/domain/clock.ts";
-import type { Collection } from "../../src/storage/port/collection.ts";
-import type { CollectionName, Documents } from "../../src/storage/port/documents.ts";
-import { DuplicateKeyError, StoreUnavailableError } from "../../src/storage/port/errors.ts";
-import type { Store } from "../../src/storage/port/store.ts";
-import { meterStore } from "../../src/telemetry/meterStore.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import type { Collection } from "../../src/platform/storage/port/collection.ts";
+import type { CollectionName, Documents } from "../../src/platform/storage/port/documents.ts";
+import { DuplicateKeyError, StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
+import { meterStore } from "../../src/platform/telemetry/meterStore.ts";
 
 /** A store of which only `ping`, `findOne` and `collectionsWith` answer, each as `behave` says. */
 const scripted = (behave: () => Promise<void>): Store => ({

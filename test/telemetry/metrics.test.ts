@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createMetrics } from "../../src/telemetry/metrics.ts";
+import { createMetrics } from "../../src/platform/telemetry/metrics.ts";
 
 const create = () => createMetrics({ version: "1.2.3", engine: "embedded", ratelimitStoreDown: "allow" });
 

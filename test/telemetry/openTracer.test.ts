@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createEvents } from "../../src/telemetry/events.ts";
-import { createLog } from "../../src/telemetry/log.ts";
-import { activeSpan } from "../../src/telemetry/tracing/activeSpan.ts";
-import { openTracer, type TracerOptions } from "../../src/telemetry/tracing/openTracer.ts";
-import type { TraceHeaders } from "../../src/telemetry/tracing/tracer.ts";
+import { createEvents } from "../../src/platform/telemetry/events.ts";
+import { createLog } from "../../src/platform/telemetry/log.ts";
+import { activeSpan } from "../../src/platform/telemetry/tracing/activeSpan.ts";
+import { openTracer, type TracerOptions } from "../../src/platform/telemetry/tracing/openTracer.ts";
+import type { TraceHeaders } from "../../src/platform/telemetry/tracing/tracer.ts";
 import { eventually } from "../support/eventually.ts";
 import { type OtlpReceiver, startOtlpReceiver } from "../support/otlpReceiver.ts";
 

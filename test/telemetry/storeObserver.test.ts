@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { createId } from "../../src/domain/ids.ts";
-import type { AuditLogDocument } from "../../src/storage/port/documents.ts";
-import { createMetrics } from "../../src/telemetry/metrics.ts";
-import { createStoreObserver, type StoreObserverOptions } from "../../src/telemetry/storeObserver.ts";
-import { watchLeases } from "../../src/telemetry/watchLeases.ts";
+import { createId } from "../../src/platform/base/ids.ts";
+import type { AuditLogDocument } from "../../src/platform/storage/port/documents.ts";
+import { createMetrics } from "../../src/platform/telemetry/metrics.ts";
+import { createStoreObserver, type StoreObserverOptions } from "../../src/service/storeObserver.ts";
+import { watchLeases } from "../../src/platform/telemetry/watchLeases.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { IdentitySchema, KeySchema, RoleSchema } from "../../gen/latchkey/v2/common_pb.ts";
 import { RootKeySchema } from "../../gen/latchkey/v2/root_keys_pb.ts";
-import { allPermissions } from "../../src/domain/authorization.ts";
+import { allPermissions } from "../../src/platform/authorization/authorization.ts";
 import {
   confinedTo,
   holds,

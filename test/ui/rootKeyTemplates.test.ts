@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { getOption } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { changes, permission } from "../../gen/latchkey/v2/options_pb.ts";
-import { allPermissions, parsePermission } from "../../src/domain/authorization.ts";
-import { rootKeyTemplates } from "../../src/domain/rootKeyTemplates.ts";
-import { unaryMethods } from "../../src/rpc/edges/unaryMethods.ts";
-import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
+import { allPermissions, parsePermission } from "../../src/platform/authorization/authorization.ts";
+import { rootKeyTemplates } from "../../src/features/rootKeys/rootKeyTemplates.ts";
+import { unaryMethods } from "../../src/platform/rpc/edges/unaryMethods.ts";
+import { procedureName } from "../../src/platform/rpc/procedureName.ts";
 import { services } from "../../src/service/services.ts";
 
 const root = join(import.meta.dirname, "../..");

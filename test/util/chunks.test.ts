@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { chunks } from "../../src/util/chunks.ts";
+import { chunks } from "../../src/platform/util/chunks.ts";
 
 test("runs keep the order, hold every item, and are as long as the limit allows", () => {
   fc.assert(

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type FollowedFiles, followFiles } from "../../src/util/followFiles.ts";
-import { UnusableFile } from "../../src/util/settingFiles.ts";
+import { type FollowedFiles, followFiles } from "../../src/platform/util/followFiles.ts";
+import { UnusableFile } from "../../src/platform/util/settingFiles.ts";
 import { eventually } from "../support/eventually.ts";
 
 let directory: string;

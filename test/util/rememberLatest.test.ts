@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { rememberLatest } from "../../src/util/rememberLatest.ts";
+import { rememberLatest } from "../../src/platform/util/rememberLatest.ts";
 
 const counting = (bounds: { most: number; longest: number }) => {
   const made: string[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readRfc3339, showRfc3339 } from "../../src/util/rfc3339.ts";
+import { readRfc3339, showRfc3339 } from "../../src/platform/util/rfc3339.ts";
 
 const NOON = Date.UTC(2026, 0, 31, 12, 0, 0);
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { readSettingFiles } from "../../src/util/settingFiles.ts";
+import { readSettingFiles } from "../../src/platform/util/settingFiles.ts";
 
 let directory: string;
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { createSharedGrants } from "../../src/verification/sharedGrants.ts";
+import { createSharedGrants } from "../../src/features/verification/sharedGrants.ts";
 
 const slugsOf = (n: number): string[] => [`documents.${n}.read`, `documents.${n}.write`];
 

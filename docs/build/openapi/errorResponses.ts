@@ -1,7 +1,7 @@
 import { getOption } from "@bufbuild/protobuf";
 import { problem_json, rate_limited_json } from "../../../gen/latchkey/v2/options_pb.ts";
-import { type Reason, reasons } from "../../../src/domain/errors.ts";
-import { errorStatus } from "../../../src/rpc/errorStatus.ts";
+import { type Reason, reasons } from "../../../src/platform/base/errors.ts";
+import { errorStatus } from "../../../src/platform/http/errorStatus.ts";
 import { type ProcedureDoc, reasonsOfEveryCall } from "../descriptors.ts";
 import { headerRef } from "./headers.ts";
 import { type JsonSchema, refTo } from "./jsonSchema.ts";

@@ -11,8 +11,8 @@ import {
   Wrapper,
   wrapper,
 } from "../../../gen/latchkey/v2/options_pb.ts";
-import { crossRuleIds, integerRules, listRules, rulesOfField, textRules } from "../../../src/rpc/codec/rules/annotations.ts";
-import { plainComment } from "../../../src/rpc/description/plainComment.ts";
+import { crossRuleIds, integerRules, listRules, rulesOfField, textRules } from "../../../src/platform/codec/rules/annotations.ts";
+import { plainComment } from "../../../src/platform/rpc/description/plainComment.ts";
 import { crossRuleSchemas } from "./crossRuleSchemas.ts";
 import { type JsonSchema, refTo } from "./jsonSchema.ts";
 

@@ -1,5 +1,5 @@
 import type { DescMessage } from "@bufbuild/protobuf";
-import { version } from "../../../src/version.ts";
+import { version } from "../../../src/platform/config/version.ts";
 import { procedures as allProcedures, type ProcedureDoc } from "../descriptors.ts";
 import { createErrorResponses, errorSchemas } from "./errorResponses.ts";
 import { createExamples } from "./examples.ts";

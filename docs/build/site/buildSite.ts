@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { version } from "../../../src/version.ts";
+import { version } from "../../../src/platform/config/version.ts";
 import { updateFolder } from "../updateFolder.ts";
 import { renderSite } from "./renderSite.ts";
 

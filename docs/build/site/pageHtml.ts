@@ -1,4 +1,4 @@
-import { escapeHtml } from "../../../src/util/escapeHtml.ts";
+import { escapeHtml } from "../../../src/platform/util/escapeHtml.ts";
 import { addressOf } from "./addressOf.ts";
 import type { Heading } from "./parsePage.ts";
 import type { NavigationGroup } from "./readNavigation.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { urlPathOf } from "../../../src/rpc/edges/docs/documentationFiles.ts";
-import { listFiles } from "../../../src/util/listFiles.ts";
+import { urlPathOf } from "../../../src/platform/documentation/documentationFiles.ts";
+import { listFiles } from "../../../src/platform/util/listFiles.ts";
 
 /** A page of the documentation, as it was written. */
 export interface Document {

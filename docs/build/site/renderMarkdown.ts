@@ -1,5 +1,5 @@
 import { lexer, Parser, Renderer, type Tokens } from "marked";
-import { escapeHtml } from "../../../src/util/escapeHtml.ts";
+import { escapeHtml } from "../../../src/platform/util/escapeHtml.ts";
 import { noteLine, type ParsedPage, textOf } from "./parsePage.ts";
 import type { Documents } from "./readDocuments.ts";
 import { resolveLink, resolvePicture } from "./resolveLink.ts";

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { urlPathOf } from "../../../src/rpc/edges/docs/documentationFiles.ts";
+import { urlPathOf } from "../../../src/platform/documentation/documentationFiles.ts";
 import { addressOf } from "./addressOf.ts";
 import type { Documents } from "./readDocuments.ts";
 

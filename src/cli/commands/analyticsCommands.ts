@@ -1,4 +1,4 @@
-import { jsonLine } from "../../util/table.ts";
+import { jsonLine } from "../../platform/util/table.ts";
 import { readArguments } from "../arguments.ts";
 import { type Command, CommandFailure } from "../command.ts";
 import { openService } from "../remote/callService.ts";

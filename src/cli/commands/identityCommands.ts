@@ -1,4 +1,4 @@
-import { counted } from "../../util/counted.ts";
+import { counted } from "../../platform/util/counted.ts";
 import { readArguments } from "../arguments.ts";
 import type { Command } from "../command.ts";
 import { confirm, confirmOptions, requireConfirmable } from "../confirm.ts";

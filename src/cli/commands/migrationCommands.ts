@@ -1,9 +1,9 @@
-import { systemSource } from "../../audit/auditEvent.ts";
-import { createId } from "../../domain/ids.ts";
-import { algorithms } from "../../procedures/shared/migrations/algorithm.ts";
-import { migrationCreated, migrationDeleted } from "../../procedures/shared/migrations/registration.ts";
-import { createMigrationsRepository } from "../../storage/repositories/migrationsRepository.ts";
-import { formatTable, jsonLine, oneLine } from "../../util/table.ts";
+import { systemSource } from "../../features/audit/auditEvent.ts";
+import { createId } from "../../platform/base/ids.ts";
+import { algorithms } from "../../features/migrations/algorithm.ts";
+import { migrationCreated, migrationDeleted } from "../../features/migrations/registration.ts";
+import { createMigrationsRepository } from "../../features/migrations/migrationsRepository.ts";
+import { formatTable, jsonLine, oneLine } from "../../platform/util/table.ts";
 import { readArguments } from "../arguments.ts";
 import { checkName } from "../checkName.ts";
 import { type Command, type CommandContext, CommandFailure, type ExitCode, UsageError } from "../command.ts";

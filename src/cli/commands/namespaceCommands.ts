@@ -1,6 +1,6 @@
-import { systemSource } from "../../audit/auditEvent.ts";
-import { namespaceDeleted } from "../../procedures/shared/ratelimit/namespaceDeleted.ts";
-import { createNamespacesRepository } from "../../storage/repositories/namespacesRepository.ts";
+import { systemSource } from "../../features/audit/auditEvent.ts";
+import { namespaceDeleted } from "../../features/ratelimit/procedures/shared/namespaceDeleted.ts";
+import { createNamespacesRepository } from "../../features/ratelimit/namespacesRepository.ts";
 import { readArguments } from "../arguments.ts";
 import { type Command, CommandFailure } from "../command.ts";
 import { withAnnouncingStore } from "../configuredStore.ts";

@@ -1,6 +1,6 @@
-import { type AuditSource, systemSource } from "../../audit/auditEvent.ts";
-import { allPermissions, parsePermission } from "../../domain/authorization.ts";
-import { rootKeyTemplates } from "../../domain/rootKeyTemplates.ts";
+import { type AuditSource, systemSource } from "../../features/audit/auditEvent.ts";
+import { allPermissions, parsePermission } from "../../platform/authorization/authorization.ts";
+import { rootKeyTemplates } from "../../features/rootKeys/rootKeyTemplates.ts";
 import {
   createRootKey,
   findRootKey,
@@ -9,10 +9,10 @@ import {
   readPermissions,
   revokeRootKey,
   updateRootKey,
-} from "../../rootKeys/rootKeyChanges.ts";
-import type { RootKeyDocument } from "../../storage/port/documents.ts";
-import { createRootKeysRepository, type RootKeysRepository } from "../../storage/repositories/rootKeysRepository.ts";
-import { formatTable, jsonLine, oneLine } from "../../util/table.ts";
+} from "../../features/rootKeys/rootKeyChanges.ts";
+import type { RootKeyDocument } from "../../platform/storage/port/documents.ts";
+import { createRootKeysRepository, type RootKeysRepository } from "../../features/rootKeys/rootKeysRepository.ts";
+import { formatTable, jsonLine, oneLine } from "../../platform/util/table.ts";
 import { readArguments } from "../arguments.ts";
 import { checkName } from "../checkName.ts";
 import { type Command, type CommandContext, type ExitCode, UsageError } from "../command.ts";

@@ -1,5 +1,5 @@
-import { GENESIS } from "../../audit/chainHash.ts";
-import { jsonLine } from "../../util/table.ts";
+import { GENESIS } from "../../features/audit/chainHash.ts";
+import { jsonLine } from "../../platform/util/table.ts";
 import { droppedLine, erasedLine, missingAnchor } from "../auditTexts.ts";
 import type { CommandContext, ExitCode } from "../command.ts";
 import { createProgressBar } from "../progressBar.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Config } from "../../config/loadConfig.ts";
+import type { Config } from "../../platform/config/loadConfig.ts";
 import { type CommandContext, UsageError } from "../command.ts";
 import { readConfig } from "../readConfig.ts";
 

@@ -1,4 +1,4 @@
-import { type Action, allows, compileGrants, formatPermission, type Grants } from "../../domain/authorization.ts";
+import { type Action, allows, compileGrants, formatPermission, type Grants } from "../../platform/authorization/authorization.ts";
 import { CommandFailure } from "../command.ts";
 import { type Fact, lastUse, type Target } from "../confirm.ts";
 import type { CallService } from "./callService.ts";

@@ -1,5 +1,5 @@
-import type { DescribedField } from "../../rpc/description/describeField.ts";
-import type { DescribedProcedure } from "../../rpc/description/describeProcedures.ts";
+import type { DescribedField } from "../../platform/rpc/description/describeField.ts";
+import type { DescribedProcedure } from "../../platform/rpc/description/describeProcedures.ts";
 
 /** An option of a command that calls a procedure: one field of its request. */
 export interface Flag {

@@ -1,6 +1,6 @@
-import type { DescribedField } from "../../rpc/description/describeField.ts";
-import { isObject } from "../../util/isObject.ts";
-import { formatRows, formatTable, jsonLine, oneLine } from "../../util/table.ts";
+import type { DescribedField } from "../../platform/rpc/description/describeField.ts";
+import { isObject } from "../../platform/util/isObject.ts";
+import { formatRows, formatTable, jsonLine, oneLine } from "../../platform/util/table.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import { type DescribedProcedure, describeProcedures } from "../../rpc/description/describeProcedures.ts";
+import { type DescribedProcedure, describeProcedures } from "../../platform/rpc/description/describeProcedures.ts";
 import { testableServices } from "../../service/services.ts";
 import { kebab } from "./flags.ts";
 

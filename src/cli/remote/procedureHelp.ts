@@ -1,5 +1,5 @@
-import type { FieldKind } from "../../rpc/description/describeField.ts";
-import { plainComment } from "../../rpc/description/plainComment.ts";
+import type { FieldKind } from "../../platform/rpc/description/describeField.ts";
+import { plainComment } from "../../platform/rpc/description/plainComment.ts";
 import { type Flag, flagsOf, noneName } from "./flags.ts";
 import { namespaces, type ProcedureCommand, procedureCommands } from "./procedureCommands.ts";
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import type { DescribedProcedure } from "../../rpc/description/describeProcedures.ts";
-import { isObject } from "../../util/isObject.ts";
+import type { DescribedProcedure } from "../../platform/rpc/description/describeProcedures.ts";
+import { isObject } from "../../platform/util/isObject.ts";
 import { refusesRootKey } from "../arguments.ts";
 import { type CommandContext, UsageError } from "../command.ts";
 import { type ConfirmValues, confirmOptions } from "../confirm.ts";

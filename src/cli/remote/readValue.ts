@@ -1,5 +1,5 @@
-import type { DescribedField } from "../../rpc/description/describeField.ts";
-import { isObject } from "../../util/isObject.ts";
+import type { DescribedField } from "../../platform/rpc/description/describeField.ts";
+import { isObject } from "../../platform/util/isObject.ts";
 import { UsageError } from "../command.ts";
 import { instantOf } from "../expiry.ts";
 import { kebab } from "./flags.ts";

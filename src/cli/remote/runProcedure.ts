@@ -1,8 +1,8 @@
-import { checkRequest } from "../../rpc/description/checkRequest.ts";
-import type { DescribedField } from "../../rpc/description/describeField.ts";
-import type { DescribedProcedure } from "../../rpc/description/describeProcedures.ts";
-import { isObject } from "../../util/isObject.ts";
-import { jsonLine } from "../../util/table.ts";
+import { checkRequest } from "../../platform/rpc/description/checkRequest.ts";
+import type { DescribedField } from "../../platform/rpc/description/describeField.ts";
+import type { DescribedProcedure } from "../../platform/rpc/description/describeProcedures.ts";
+import { isObject } from "../../platform/util/isObject.ts";
+import { jsonLine } from "../../platform/util/table.ts";
 import { type CommandContext, CommandFailure, type ExitCode, UsageError } from "../command.ts";
 import { confirm, requireConfirmable, type Target } from "../confirm.ts";
 import { type CallOptions, type CallService, openService, violationText } from "./callService.ts";

@@ -1,4 +1,4 @@
-import type { ProfileKind } from "../../admin/recordProfile.ts";
+import type { ProfileKind } from "../../operations/admin/recordProfile.ts";
 import type { Urls } from "../createService.ts";
 
 /** What a worker says once it serves. */

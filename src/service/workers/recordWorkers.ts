@@ -1,4 +1,4 @@
-import type { ProfileAnswersOptions } from "../../admin/profileAnswers.ts";
+import type { ProfileAnswersOptions } from "../../operations/admin/profileAnswers.ts";
 import type { ToPrimary, ToWorker } from "./messages.ts";
 
 /** Has workers record profiles of themselves. */

@@ -1,5 +1,5 @@
 import cluster from "node:cluster";
-import { recordProfile } from "../../admin/recordProfile.ts";
+import { recordProfile } from "../../operations/admin/recordProfile.ts";
 import type { WorkerParts } from "../serviceOverrides.ts";
 import type { ToPrimary, ToWorker, WorkerStart } from "./messages.ts";
 

@@ -1,4 +1,4 @@
-import type { Across } from "../../telemetry/series.ts";
+import type { Across } from "../../platform/telemetry/series.ts";
 
 interface Family {
   /** The lines before its samples. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { interceptStore } from "../../../bench/harness/interceptStore.ts";
-import { systemClock } from "../../../src/domain/clock.ts";
-import { createId } from "../../../src/domain/ids.ts";
-import { newDocument } from "../../../src/storage/repositories/shared/audited.ts";
+import { systemClock } from "../../../src/platform/base/clock.ts";
+import { createId } from "../../../src/platform/base/ids.ts";
+import { newDocument } from "../../../src/platform/storage/repositories/shared/audited.ts";
 import { dataOf, expectError, startApi } from "../../support/api.ts";
 import { everywhere, type Run } from "../../support/everywhere.ts";
 import { engines } from "../../support/stores.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createRootKeySecret } from "../../../src/domain/secrets/rootKeySecret.ts";
+import { createRootKeySecret } from "../../../src/platform/secrets/rootKeySecret.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { type Browser, type ConsoleAnswer, failureOf, openBrowser } from "../../support/browser.ts";
 import { request } from "../../support/envelope.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { interceptStore } from "../../../bench/harness/interceptStore.ts";
-import { createRootKeySecret } from "../../../src/domain/secrets/rootKeySecret.ts";
-import type { CollectionName } from "../../../src/storage/port/documents.ts";
+import { createRootKeySecret } from "../../../src/platform/secrets/rootKeySecret.ts";
+import type { CollectionName } from "../../../src/platform/storage/port/documents.ts";
 import { type Api, startApi } from "../../support/api.ts";
 import { openBrowser } from "../../support/browser.ts";
 import { engines } from "../../support/stores.ts";

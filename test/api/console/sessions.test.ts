@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createId } from "../../../src/domain/ids.ts";
-import { collectionNames } from "../../../src/storage/embedded/sqlite/schema.ts";
-import { createLog } from "../../../src/telemetry/log.ts";
+import { createId } from "../../../src/platform/base/ids.ts";
+import { collectionNames } from "../../../src/platform/storage/embedded/sqlite/schema.ts";
+import { createLog } from "../../../src/platform/telemetry/log.ts";
 import { startApi } from "../../support/api.ts";
 import { failureOf, openBrowser } from "../../support/browser.ts";
 import { consoleSuite, expectDone, expectEnded, use } from "../../support/consoleSuite.ts";

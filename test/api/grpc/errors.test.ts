@@ -10,8 +10,8 @@ import { KeysService, VerificationCode } from "../../../gen/latchkey/v2/keys_pb.
 import { PermissionsService } from "../../../gen/latchkey/v2/permissions_pb.ts";
 import { RatelimitService } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { services } from "../../../src/service/services.ts";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/storage/port/baseDocument.ts";
-import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/platform/storage/port/baseDocument.ts";
+import { StoreUnavailableError } from "../../../src/platform/storage/port/errors.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { bodyOf, createObjects, nothing, type Objects } from "../../support/bodies.ts";
 import { request } from "../../support/envelope.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { AuditEvent } from "../../../src/storage/port/auditEvents.ts";
+import type { AuditEvent } from "../../../src/platform/storage/port/auditEvents.ts";
 import { everywhere } from "../../support/everywhere.ts";
 import { eventsBy } from "../../support/written.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { chunks } from "../../../src/util/chunks.ts";
+import { chunks } from "../../../src/platform/util/chunks.ts";
 import { expectError } from "../../support/api.ts";
 import { everywhere, type Run } from "../../support/everywhere.ts";
 import { countersOf, type ExplainedStep, type Explanation, explainerOf, stepOf } from "../../support/explanations.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Answer, Edge } from "../../../bench/harness/v2Edge.ts";
-import { tagOf } from "../../../src/domain/revisions.ts";
-import { DuplicateKeyError, StoreUnavailableError } from "../../../src/storage/port/errors.ts";
-import type { Store } from "../../../src/storage/port/store.ts";
+import { tagOf } from "../../../src/platform/base/revisions.ts";
+import { DuplicateKeyError, StoreUnavailableError } from "../../../src/platform/storage/port/errors.ts";
+import type { Store } from "../../../src/platform/storage/port/store.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { background } from "../../support/changing.ts";
 import { engines } from "../../support/stores.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createKeyRing, parseEncryptionKeys } from "../../../src/domain/secrets/keyRing.ts";
+import { createKeyRing, parseEncryptionKeys } from "../../../src/platform/secrets/keyRing.ts";
 import { expectError } from "../../support/api.ts";
 import { everywhere } from "../../support/everywhere.ts";
 import { eventsBy, everythingIn } from "../../support/written.ts";

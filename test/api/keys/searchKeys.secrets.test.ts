@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { interceptStore } from "../../../bench/harness/interceptStore.ts";
-import { createId } from "../../../src/domain/ids.ts";
-import { createKeySecret } from "../../../src/domain/secrets/keySecret.ts";
+import { createId } from "../../../src/platform/base/ids.ts";
+import { createKeySecret } from "../../../src/platform/secrets/keySecret.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { request } from "../../support/envelope.ts";
 import { engines } from "../../support/stores.ts";

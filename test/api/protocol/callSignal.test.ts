@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { systemClock } from "../../../src/domain/clock.ts";
-import type { Collection, OperationOptions } from "../../../src/storage/port/collection.ts";
-import type { Store } from "../../../src/storage/port/store.ts";
-import { createLeasesRepository } from "../../../src/storage/repositories/leasesRepository.ts";
+import { systemClock } from "../../../src/platform/base/clock.ts";
+import type { Collection, OperationOptions } from "../../../src/platform/storage/port/collection.ts";
+import type { Store } from "../../../src/platform/storage/port/store.ts";
+import { createLeasesRepository } from "../../../src/platform/storage/repositories/leasesRepository.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { bodyOf, createObjects, type Objects } from "../../support/bodies.ts";
 import { background, changing, manyWritesOf } from "../../support/changing.ts";

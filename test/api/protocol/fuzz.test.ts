@@ -2,7 +2,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { create, type DescMethodUnary, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { procedureName } from "../../../src/rpc/pipeline/procedureName.ts";
+import { procedureName } from "../../../src/platform/rpc/procedureName.ts";
 import { services } from "../../../src/service/services.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { bodyOf, createObjects, type Objects } from "../../support/bodies.ts";

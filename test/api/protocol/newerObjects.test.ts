@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { SCHEMA_VERSION } from "../../../src/storage/port/baseDocument.ts";
-import { createLog } from "../../../src/telemetry/log.ts";
+import { SCHEMA_VERSION } from "../../../src/platform/storage/port/baseDocument.ts";
+import { createLog } from "../../../src/platform/telemetry/log.ts";
 import { type Api, dataOf, expectError, startApi } from "../../support/api.ts";
 import { engines } from "../../support/stores.ts";
 

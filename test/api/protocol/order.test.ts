@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/storage/port/baseDocument.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/platform/storage/port/baseDocument.ts";
 import { type Api, dataOf, expectError, startApi } from "../../support/api.ts";
 import { createObjects, nothing, type Objects } from "../../support/bodies.ts";
 import { expectEnvelope, type HttpAnswer, type HttpRequest, request } from "../../support/envelope.ts";

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { interceptStore } from "../../../bench/harness/interceptStore.ts";
-import type { CollectionName } from "../../../src/storage/port/documents.ts";
-import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
-import { createLog } from "../../../src/telemetry/log.ts";
+import type { CollectionName } from "../../../src/platform/storage/port/documents.ts";
+import { StoreUnavailableError } from "../../../src/platform/storage/port/errors.ts";
+import { createLog } from "../../../src/platform/telemetry/log.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { bodyOf, createObjects, type Objects } from "../../support/bodies.ts";
 import { procedureNames } from "../../support/edges.ts";

@@ -3,7 +3,7 @@ import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } f
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Answer, v2Edge } from "../../../bench/harness/v2Edge.ts";
 import { TestingService } from "../../../gen/latchkey/v2/testing_pb.ts";
-import { createSettableClock, type SettableClock } from "../../../src/domain/clock.ts";
+import { createSettableClock, type SettableClock } from "../../../src/platform/base/clock.ts";
 import { type Api, dataOf, expectError, startApi } from "../../support/api.ts";
 import { type HttpAnswer, request } from "../../support/envelope.ts";
 import { type FaultyStore, faultyStore } from "../../support/faultyStore.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Answer } from "../../../bench/harness/v2Edge.ts";
-import { windowEnd } from "../../../src/domain/slidingWindow.ts";
-import { chunks } from "../../../src/util/chunks.ts";
+import { windowEnd } from "../../../src/platform/storage/counters/slidingWindow.ts";
+import { chunks } from "../../../src/platform/util/chunks.ts";
 import { expectError } from "../../support/api.ts";
 import { everywhere } from "../../support/everywhere.ts";
 import { createTestClock } from "../../support/testClock.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { allPermissions } from "../../../src/domain/authorization.ts";
+import { allPermissions } from "../../../src/platform/authorization/authorization.ts";
 import { everywhere } from "../../support/everywhere.ts";
 import { expectInvalid, rootKeyCalls, type ShownRootKey } from "../../support/rootKeys.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { rootKeyTemplates } from "../../../src/domain/rootKeyTemplates.ts";
-import { unaryMethods } from "../../../src/rpc/edges/unaryMethods.ts";
-import { procedureName } from "../../../src/rpc/pipeline/procedureName.ts";
+import { rootKeyTemplates } from "../../../src/features/rootKeys/rootKeyTemplates.ts";
+import { unaryMethods } from "../../../src/platform/rpc/edges/unaryMethods.ts";
+import { procedureName } from "../../../src/platform/rpc/procedureName.ts";
 import { services } from "../../../src/service/services.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { bodyOf, createObjects } from "../../support/bodies.ts";

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { v2Edge } from "../../../bench/harness/v2Edge.ts";
-import type { KeyDocument, RootKeyDocument } from "../../../src/storage/port/documents.ts";
-import type { Store } from "../../../src/storage/port/store.ts";
+import type { KeyDocument, RootKeyDocument } from "../../../src/platform/storage/port/documents.ts";
+import type { Store } from "../../../src/platform/storage/port/store.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { changeApiIn } from "../../support/changedApis.ts";
 import { engines } from "../../support/stores.ts";

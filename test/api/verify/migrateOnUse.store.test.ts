@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { interceptStore } from "../../../bench/harness/interceptStore.ts";
 import { v2Edge } from "../../../bench/harness/v2Edge.ts";
-import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
-import type { Store } from "../../../src/storage/port/store.ts";
-import { createLeasesRepository } from "../../../src/storage/repositories/leasesRepository.ts";
+import { StoreUnavailableError } from "../../../src/platform/storage/port/errors.ts";
+import type { Store } from "../../../src/platform/storage/port/store.ts";
+import { createLeasesRepository } from "../../../src/platform/storage/repositories/leasesRepository.ts";
 import { type Api, dataOf, expectError, startApi } from "../../support/api.ts";
 import { background } from "../../support/changing.ts";
 import { request } from "../../support/envelope.ts";

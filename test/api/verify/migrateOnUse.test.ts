@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { hashKey } from "../../../src/domain/secrets/keySecret.ts";
-import type { KeyDocument } from "../../../src/storage/port/documents.ts";
+import { hashKey } from "../../../src/platform/secrets/keySecret.ts";
+import type { KeyDocument } from "../../../src/platform/storage/port/documents.ts";
 import { everywhere } from "../../support/everywhere.ts";
 import { type ForeignKey, plainKey, prefixedKey, registerMigration, SEAM } from "../../support/migrations.ts";
 import { eventsIn } from "../../support/written.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import { createId } from "../../../src/domain/ids.ts";
-import { createChangesRepository } from "../../../src/storage/repositories/changesRepository.ts";
+import { createId } from "../../../src/platform/base/ids.ts";
+import { createChangesRepository } from "../../../src/platform/storage/repositories/changesRepository.ts";
 import { dataOf } from "../../support/api.ts";
 import { everywhere, type Run } from "../../support/everywhere.ts";
 

@@ -5,9 +5,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { flagsOf, noneName, placeNames } from "../../../src/cli/remote/flags.ts";
 import { findProcedure, procedureCommands } from "../../../src/cli/remote/procedureCommands.ts";
 import { optionsOf, readOptions, readRequest } from "../../../src/cli/remote/readRequest.ts";
-import type { DescribedField } from "../../../src/rpc/description/describeField.ts";
-import { unaryMethods } from "../../../src/rpc/edges/unaryMethods.ts";
-import { procedureName } from "../../../src/rpc/pipeline/procedureName.ts";
+import type { DescribedField } from "../../../src/platform/rpc/description/describeField.ts";
+import { unaryMethods } from "../../../src/platform/rpc/edges/unaryMethods.ts";
+import { procedureName } from "../../../src/platform/rpc/procedureName.ts";
 import { testableServices } from "../../../src/service/services.ts";
 import { compileCodec } from "../../support/compileCodec.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { boundJson } from "../../../src/rpc/codec/json/boundJson.ts";
+import { boundJson } from "../../../src/platform/codec/json/boundJson.ts";
 
 const bound = (text: string, most = 100) => boundJson(Buffer.from(text), most);
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { MigrateKeysRequestSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
-import { ServiceError } from "../../../src/domain/errors.ts";
-import { messageReader } from "../../../src/rpc/codec/binary/binaryForm.ts";
-import { jsonReader } from "../../../src/rpc/codec/json/jsonForm.ts";
+import { ServiceError } from "../../../src/platform/base/errors.ts";
+import { messageReader } from "../../../src/platform/codec/binary/binaryForm.ts";
+import { jsonReader } from "../../../src/platform/codec/json/jsonForm.ts";
 import { patientReader } from "../support/reader.ts";
 
 const count = 20_000;

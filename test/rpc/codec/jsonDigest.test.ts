@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonDigest } from "../../../src/rpc/codec/json/jsonDigest.ts";
+import { jsonDigest } from "../../../src/platform/codec/json/jsonDigest.ts";
 
 const digestOf = (value: unknown): string => {
   const work = jsonDigest(Buffer.from(JSON.stringify(value)));

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Wrapper, wrapper } from "../../../gen/latchkey/v2/options_pb.ts";
 import { MultiLimitRequestSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
-import { crossRules } from "../../../src/rpc/codec/rules/crossRules.ts";
+import { crossRules } from "../../../src/platform/codec/rules/crossRules.ts";
 import { compileCodec } from "../../support/compileCodec.ts";
 import { anyMessage } from "./messageArbitrary.ts";
 import { requests } from "./services.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseBody } from "../../../src/rpc/codec/json/parseBody.ts";
+import { parseBody } from "../../../src/platform/codec/json/parseBody.ts";
 
 const parse = (text: string) => parseBody(new TextEncoder().encode(text));
 

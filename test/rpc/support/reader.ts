@@ -1,4 +1,4 @@
-import type { Reader } from "../../../src/rpc/codec/json/jsonForm.ts";
+import type { Reader } from "../../../src/platform/codec/json/jsonForm.ts";
 
 /** Somebody who waits for as long as it takes, and may take everything. */
 export const patientReader: Reader = { path: ["rk_1"], signal: undefined, charge: () => undefined };

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { WORKSPACE_ID } from "../../../src/storage/port/baseDocument.ts";
-import { type Collection, containsText, type Filter, type FindOptions } from "../../../src/storage/port/collection.ts";
-import type { KeyDocument } from "../../../src/storage/port/documents.ts";
-import type { Store } from "../../../src/storage/port/store.ts";
+import { WORKSPACE_ID } from "../../../src/platform/storage/port/baseDocument.ts";
+import { type Collection, containsText, type Filter, type FindOptions } from "../../../src/platform/storage/port/collection.ts";
+import type { KeyDocument } from "../../../src/platform/storage/port/documents.ts";
+import type { Store } from "../../../src/platform/storage/port/store.ts";
 import { sampleCounter, sampleKey, unique } from "./samples.ts";
 
 /** How documents are found. */

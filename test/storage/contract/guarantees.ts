@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { SCHEMA_VERSION } from "../../../src/storage/port/baseDocument.ts";
-import type { Collection } from "../../../src/storage/port/collection.ts";
-import type { KeyDocument } from "../../../src/storage/port/documents.ts";
-import { DuplicateKeyError } from "../../../src/storage/port/errors.ts";
-import type { Store } from "../../../src/storage/port/store.ts";
-import { withEvents } from "../../../src/storage/repositories/shared/audited.ts";
+import { SCHEMA_VERSION } from "../../../src/platform/storage/port/baseDocument.ts";
+import type { Collection } from "../../../src/platform/storage/port/collection.ts";
+import type { KeyDocument } from "../../../src/platform/storage/port/documents.ts";
+import { DuplicateKeyError } from "../../../src/platform/storage/port/errors.ts";
+import type { Store } from "../../../src/platform/storage/port/store.ts";
+import { withEvents } from "../../../src/platform/storage/repositories/shared/audited.ts";
 import { sampleCounter, sampleKey, sampleNamespace, unique } from "./samples.ts";
 
 const rejectsAsDuplicate = async (operation: Promise<unknown>, index: string): Promise<void> => {

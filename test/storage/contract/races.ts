@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { WORKSPACE_ID } from "../../../src/storage/port/baseDocument.ts";
-import { DuplicateKeyError } from "../../../src/storage/port/errors.ts";
-import type { Store } from "../../../src/storage/port/store.ts";
+import { WORKSPACE_ID } from "../../../src/platform/storage/port/baseDocument.ts";
+import { DuplicateKeyError } from "../../../src/platform/storage/port/errors.ts";
+import type { Store } from "../../../src/platform/storage/port/store.ts";
 import { atOnce, sampleCounter, sampleKey, sampleNamespace, unique } from "./samples.ts";
 
 const CALLERS = 24;

@@ -1,5 +1,5 @@
-import { WORKSPACE_ID } from "../../../src/storage/port/baseDocument.ts";
-import type { CounterDocument, KeyDocument, NamespaceDocument } from "../../../src/storage/port/documents.ts";
+import { WORKSPACE_ID } from "../../../src/platform/storage/port/baseDocument.ts";
+import type { CounterDocument, KeyDocument, NamespaceDocument } from "../../../src/platform/storage/port/documents.ts";
 
 let last = 0;
 /** Text that no other document of this run has. */

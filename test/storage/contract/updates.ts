@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Collection, Update } from "../../../src/storage/port/collection.ts";
-import type { KeyDocument } from "../../../src/storage/port/documents.ts";
-import type { Store } from "../../../src/storage/port/store.ts";
+import type { Collection, Update } from "../../../src/platform/storage/port/collection.ts";
+import type { KeyDocument } from "../../../src/platform/storage/port/documents.ts";
+import type { Store } from "../../../src/platform/storage/port/store.ts";
 import { sampleCounter, sampleKey, unique } from "./samples.ts";
 
 /** How documents change. */

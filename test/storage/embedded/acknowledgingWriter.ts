@@ -1,7 +1,7 @@
 /** A process that writes to the embedded store in the directory of its argument, without end, and prints what was acknowledged. */
 import { writeSync } from "node:fs";
-import { systemClock } from "../../../src/domain/clock.ts";
-import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
+import { systemClock } from "../../../src/platform/base/clock.ts";
+import { openEmbeddedStore } from "../../../src/platform/storage/embedded/openEmbeddedStore.ts";
 import { chargeWindow } from "../../support/chargeWindow.ts";
 import { sampleKey } from "../contract/samples.ts";
 

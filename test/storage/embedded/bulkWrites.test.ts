@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { embeddedCollection } from "../../../src/storage/embedded/sqlite/embeddedCollection.ts";
-import type { WriteOperation, WriteResult } from "../../../src/storage/embedded/sqlite/messages.ts";
-import { createReadTurns } from "../../../src/storage/embedded/sqlite/readTurns.ts";
+import { embeddedCollection } from "../../../src/platform/storage/embedded/sqlite/embeddedCollection.ts";
+import type { WriteOperation, WriteResult } from "../../../src/platform/storage/embedded/sqlite/messages.ts";
+import { createReadTurns } from "../../../src/platform/storage/embedded/sqlite/readTurns.ts";
 import { sampleKey } from "../contract/samples.ts";
 
 const unread = { row: () => undefined, rows: () => undefined };

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { systemClock } from "../../../src/domain/clock.ts";
-import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
-import type { Store } from "../../../src/storage/port/store.ts";
+import { systemClock } from "../../../src/platform/base/clock.ts";
+import { openEmbeddedStore } from "../../../src/platform/storage/embedded/openEmbeddedStore.ts";
+import type { Store } from "../../../src/platform/storage/port/store.ts";
 
 const program = join(import.meta.dirname, "acknowledgingWriter.ts");
 

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { systemClock } from "../../../src/domain/clock.ts";
-import { type GuardedStore, guardStore } from "../../../src/storage/decorators/guardStore.ts";
-import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
-import { executeBatch } from "../../../src/storage/embedded/sqlite/executeBatch.ts";
-import type { WriteOperation, WriteResult } from "../../../src/storage/embedded/sqlite/messages.ts";
-import type { Store } from "../../../src/storage/port/store.ts";
+import { systemClock } from "../../../src/platform/base/clock.ts";
+import { type GuardedStore, guardStore } from "../../../src/platform/storage/decorators/guardStore.ts";
+import { openEmbeddedStore } from "../../../src/platform/storage/embedded/openEmbeddedStore.ts";
+import { executeBatch } from "../../../src/platform/storage/embedded/sqlite/executeBatch.ts";
+import type { WriteOperation, WriteResult } from "../../../src/platform/storage/embedded/sqlite/messages.ts";
+import type { Store } from "../../../src/platform/storage/port/store.ts";
 import { sampleKey } from "../contract/samples.ts";
 
 const PAGE = 4096;

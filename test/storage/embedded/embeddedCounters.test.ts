@@ -4,20 +4,20 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Clock, systemClock } from "../../../src/domain/clock.ts";
-import { counterKey, placeOfKey } from "../../../src/domain/counterKey.ts";
-import type { SharedCounter } from "../../../src/domain/sharedCounter.ts";
-import { guardStore } from "../../../src/storage/decorators/guardStore.ts";
+import { type Clock, systemClock } from "../../../src/platform/base/clock.ts";
+import { counterKey, placeOfKey } from "../../../src/features/ratelimit/counterKey.ts";
+import type { SharedCounter } from "../../../src/platform/storage/counters/sharedCounter.ts";
+import { guardStore } from "../../../src/platform/storage/decorators/guardStore.ts";
 import {
   createEmbeddedCounters,
   type EmbeddedCounters,
   type EmbeddedCountersOptions,
-} from "../../../src/storage/embedded/counters/embeddedCounters.ts";
-import { openCounterFile } from "../../../src/storage/embedded/counters/openCounterFile.ts";
-import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
-import { createReadTurns } from "../../../src/storage/embedded/sqlite/readTurns.ts";
-import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
-import { ALL_LENGTHS, createCounterListRepository } from "../../../src/storage/repositories/counterListRepository.ts";
+} from "../../../src/platform/storage/embedded/counters/embeddedCounters.ts";
+import { openCounterFile } from "../../../src/platform/storage/embedded/counters/openCounterFile.ts";
+import { openEmbeddedStore } from "../../../src/platform/storage/embedded/openEmbeddedStore.ts";
+import { createReadTurns } from "../../../src/platform/storage/embedded/sqlite/readTurns.ts";
+import { StoreUnavailableError } from "../../../src/platform/storage/port/errors.ts";
+import { ALL_LENGTHS, createCounterListRepository } from "../../../src/features/ratelimit/counterListRepository.ts";
 import { chargeWindow } from "../../support/chargeWindow.ts";
 import { eventually } from "../../support/eventually.ts";
 import { withServerStore } from "./withServerStore.ts";

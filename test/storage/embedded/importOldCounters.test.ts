@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openSnapshot } from "../../../src/storage/embedded/openSnapshot.ts";
-import type { Store } from "../../../src/storage/port/store.ts";
+import { openSnapshot } from "../../../src/platform/storage/embedded/openSnapshot.ts";
+import type { Store } from "../../../src/platform/storage/port/store.ts";
 import { chargeWindow } from "../../support/chargeWindow.ts";
 import { withServerStore } from "./withServerStore.ts";
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { runLatchkeyHere, serveHere } from "../../../bench/harness/commandLine.ts";
 import { spawnLatchkey, startService } from "../../../bench/harness/latchkeyProcess.ts";
-import { readBackup } from "../../../src/backup/readBackup.ts";
+import { readBackup } from "../../../src/operations/backup/readBackup.ts";
 import { procedureCaller } from "../../support/procedureCaller.ts";
 import { sized } from "../../support/sized.ts";
 import { freshDirectory } from "../../support/storePlaces.ts";

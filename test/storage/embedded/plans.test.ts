@@ -1,11 +1,11 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { filterToSql, type Sort } from "../../../src/storage/embedded/sqlite/filterToSql.ts";
-import { collectionNames, createMissing } from "../../../src/storage/embedded/sqlite/schema.ts";
-import { WORKSPACE_ID } from "../../../src/storage/port/baseDocument.ts";
-import { containsText, type Filter, type FindOptions } from "../../../src/storage/port/collection.ts";
-import type { CollectionName, Documents } from "../../../src/storage/port/documents.ts";
-import { indexes } from "../../../src/storage/port/indexes.ts";
+import { filterToSql, type Sort } from "../../../src/platform/storage/embedded/sqlite/filterToSql.ts";
+import { collectionNames, createMissing } from "../../../src/platform/storage/embedded/sqlite/schema.ts";
+import { WORKSPACE_ID } from "../../../src/platform/storage/port/baseDocument.ts";
+import { containsText, type Filter, type FindOptions } from "../../../src/platform/storage/port/collection.ts";
+import type { CollectionName, Documents } from "../../../src/platform/storage/port/documents.ts";
+import { indexes } from "../../../src/platform/storage/port/indexes.ts";
 
 const database = new DatabaseSync(":memory:");
 for (const name of collectionNames) createMissing(database, name);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createReadTurns, type ReadTurns, TURN } from "../../../src/storage/embedded/sqlite/readTurns.ts";
+import { createReadTurns, type ReadTurns, TURN } from "../../../src/platform/storage/embedded/sqlite/readTurns.ts";
 
 /** How often the event loop has gone round. */
 const roundsOf = () => {

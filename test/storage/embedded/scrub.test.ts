@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { systemClock } from "../../../src/domain/clock.ts";
-import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
+import { systemClock } from "../../../src/platform/base/clock.ts";
+import { openEmbeddedStore } from "../../../src/platform/storage/embedded/openEmbeddedStore.ts";
 import { sampleKey } from "../contract/samples.ts";
 
 test("[data §4] the embedded store keeps its log while somebody reads it, says so, and empties it then", async () => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { containsText } from "../../../src/storage/port/collection.ts";
-import type { PermissionDocument } from "../../../src/storage/port/documents.ts";
-import type { Store } from "../../../src/storage/port/store.ts";
-import { newDocument } from "../../../src/storage/repositories/shared/audited.ts";
-import { readPage } from "../../../src/storage/repositories/shared/page.ts";
+import { containsText } from "../../../src/platform/storage/port/collection.ts";
+import type { PermissionDocument } from "../../../src/platform/storage/port/documents.ts";
+import type { Store } from "../../../src/platform/storage/port/store.ts";
+import { newDocument } from "../../../src/platform/storage/repositories/shared/audited.ts";
+import { readPage } from "../../../src/platform/storage/repositories/shared/page.ts";
 import { engines } from "../../support/stores.ts";
 
 const ROWS = 12_000;

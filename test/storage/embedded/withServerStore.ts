@@ -1,7 +1,7 @@
-import { systemClock } from "../../../src/domain/clock.ts";
-import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
-import type { Store } from "../../../src/storage/port/store.ts";
-import type { StoreLog } from "../../../src/storage/port/storeLog.ts";
+import { systemClock } from "../../../src/platform/base/clock.ts";
+import { openEmbeddedStore } from "../../../src/platform/storage/embedded/openEmbeddedStore.ts";
+import type { Store } from "../../../src/platform/storage/port/store.ts";
+import type { StoreLog } from "../../../src/platform/storage/port/storeLog.ts";
 
 /** Opens the store of a directory as a service does, for the time of `use`. */
 export const withServerStore = async <T>(directory: string, use: (store: Store) => Promise<T>, log?: StoreLog): Promise<T> => {

@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { counterKey } from "../../../../src/domain/counterKey.ts";
-import { type CounterEntry, putCounters } from "../../../../src/storage/embedded/counters/counterTable.ts";
-import { columnsOf, columnValues } from "../../../../src/storage/embedded/sqlite/columns.ts";
-import { toText } from "../../../../src/storage/embedded/sqlite/documentText.ts";
-import type { AuditEvent } from "../../../../src/storage/port/auditEvents.ts";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/storage/port/baseDocument.ts";
-import type { AuditIndexDocument, AuditLogDocument, CollectionName, Documents } from "../../../../src/storage/port/documents.ts";
-import { BLOCK, rowsOfBlock } from "../../../../src/storage/repositories/auditIndexRepository.ts";
-import { newDocument } from "../../../../src/storage/repositories/shared/audited.ts";
+import { counterKey } from "../../../../src/features/ratelimit/counterKey.ts";
+import { type CounterEntry, putCounters } from "../../../../src/platform/storage/embedded/counters/counterTable.ts";
+import { columnsOf, columnValues } from "../../../../src/platform/storage/embedded/sqlite/columns.ts";
+import { toText } from "../../../../src/platform/storage/embedded/sqlite/documentText.ts";
+import type { AuditEvent } from "../../../../src/platform/storage/port/auditEvents.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/platform/storage/port/baseDocument.ts";
+import type { AuditIndexDocument, AuditLogDocument, CollectionName, Documents } from "../../../../src/platform/storage/port/documents.ts";
+import { BLOCK, rowsOfBlock } from "../../../../src/features/audit/auditIndexRepository.ts";
+import { newDocument } from "../../../../src/platform/storage/repositories/shared/audited.ts";
 
 /** Of each list, many times what one turn may look at; what is deleted stands before what lives. */
 export const MANY = { keys: 120_000, others: 24_000, large: 48, blocks: 2_000 } as const;

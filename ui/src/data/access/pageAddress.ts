@@ -1,2 +1,2 @@
 // The service goes by the same rule when it sends somebody on who comes from the identity provider.
-export { pageAddress } from "../../../../src/domain/console/pageAddress.ts";
+export { pageAddress } from "../../../../src/features/console/pageAddress.ts";

@@ -1,5 +1,5 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf";
-import { compileGrants, parsePermission } from "../../../../src/domain/authorization.ts";
+import { compileGrants, parsePermission } from "../../../../src/platform/authorization/authorization.ts";
 import { permissionsOf } from "../calls/methodOptions.ts";
 
 /** Ids by the name that a permission's placeholder ends in: `{ api_id: "api_…" }` fits `{api_id}` and `{key.api_id}`. */

@@ -1,5 +1,5 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf";
-import { compileGrants, parsePermission } from "../../../../src/domain/authorization.ts";
+import { compileGrants, parsePermission } from "../../../../src/platform/authorization/authorization.ts";
 import { CallError } from "../calls/callError.ts";
 import { permissionsOf } from "../calls/methodOptions.ts";
 import { enumName } from "../code/enumName.ts";

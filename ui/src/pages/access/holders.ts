@@ -1,5 +1,5 @@
 import type { Key, Role } from "../../../../gen/latchkey/v2/common_pb.ts";
-import { coveringSlugs, grantPermissions } from "../../../../src/domain/permissionQuery.ts";
+import { coveringSlugs, grantPermissions } from "../../../../src/features/permissions/permissionQuery.ts";
 
 const covers = (slug: string, asked: string): boolean => grantPermissions([slug]).has(asked);
 

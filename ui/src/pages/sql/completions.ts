@@ -1,4 +1,4 @@
-import { queryFunctions } from "../../../../src/domain/analytics/queryFunctions.ts";
+import { queryFunctions } from "../../../../src/features/analytics/sql/queryFunctions.ts";
 import { ratelimitTables, tablesIn, verificationTables } from "./eventTables.ts";
 
 /** Something that can be written where the cursor is. */

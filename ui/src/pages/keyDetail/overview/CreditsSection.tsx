@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { RefillInterval } from "../../../../../gen/latchkey/v2/common_pb.ts";
 import { KeysService } from "../../../../../gen/latchkey/v2/keys_pb.ts";
-import { instantAfter } from "../../../../../src/domain/refill.ts";
+import { instantAfter } from "../../../../../src/features/keys/refill.ts";
 import { missingReason } from "../../../data/access/missingReason.ts";
 import { refillText } from "../../../data/drafts/refillDraft.ts";
 import { useNow } from "../../../data/hooks/useNow.ts";

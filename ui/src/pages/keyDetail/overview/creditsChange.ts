@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Key } from "../../../../../gen/latchkey/v2/common_pb.ts";
 import { CreditOperation, type UpdateCreditsRequestSchema } from "../../../../../gen/latchkey/v2/keys_pb.ts";
-import { MAX_CREDITS } from "../../../../../src/domain/refill.ts";
+import { MAX_CREDITS } from "../../../../../src/features/keys/refill.ts";
 import { refillText } from "../../../data/drafts/refillDraft.ts";
 import { readInteger } from "../../../data/readInput.ts";
 import type { Change } from "../../../design/values/Diff.tsx";

@@ -1,4 +1,4 @@
-import { weightedPrevious, windowEnd } from "../../../../../src/domain/slidingWindow.ts";
+import { weightedPrevious, windowEnd } from "../../../../../src/platform/storage/counters/slidingWindow.ts";
 
 /** A counter as the service listed it, in numbers. */
 export interface ListedWindow {

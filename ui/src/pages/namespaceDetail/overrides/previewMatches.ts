@@ -1,4 +1,4 @@
-import { compileOverrides } from "../../../../../src/domain/overridePattern.ts";
+import { compileOverrides } from "../../../../../src/features/ratelimit/overridePattern.ts";
 
 interface HasIdentifier {
   readonly identifier: string;

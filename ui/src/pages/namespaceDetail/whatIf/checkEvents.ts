@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { AnalyticsService } from "../../../../../gen/latchkey/v2/analytics_pb.ts";
-import { compileOverrides } from "../../../../../src/domain/overridePattern.ts";
-import { windowEnd } from "../../../../../src/domain/slidingWindow.ts";
+import { compileOverrides } from "../../../../../src/features/ratelimit/overridePattern.ts";
+import { windowEnd } from "../../../../../src/platform/storage/counters/slidingWindow.ts";
 import { type Answer, type CallOptions, call } from "../../../data/calls/call.ts";
 import type { CheckEvent } from "./replay.ts";
 

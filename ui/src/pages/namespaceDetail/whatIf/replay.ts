@@ -1,4 +1,4 @@
-import { weightedPrevious, windowAt } from "../../../../../src/domain/slidingWindow.ts";
+import { weightedPrevious, windowAt } from "../../../../../src/platform/storage/counters/slidingWindow.ts";
 
 /** A check that was made. */
 export interface CheckEvent {

@@ -1,0 +1,46 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { DroppedEntriesSchema, VerifyChainRequestSchema, VerifyChainResponseSchema } from "../../../../gen/latchkey/v2/audit_pb.ts";
+import { checkChain } from "../checkChain.ts";
+import { requirePermissions } from "../../../platform/authorization/authorization.ts";
+import type { AuditStub } from "../../../platform/storage/port/auditEvents.ts";
+import type { AuditLogRepository } from "../auditLogRepository.ts";
+import { showRfc3339 } from "../../../platform/util/rfc3339.ts";
+import { showSequence } from "./showSequence.ts";
+import type { Procedure } from "../../calls/call.ts";
+
+const DEFAULT_LIMIT = 10_000;
+
+const showStub = ({ sequence, hash, droppedAt }: AuditStub): MessageInitShape<typeof DroppedEntriesSchema> => ({
+  sequence: showSequence(sequence),
+  hash,
+  time: showRfc3339(droppedAt),
+});
+
+/** Checks up to `limit` entries of the chain from one on, and names the first thing that is wrong with them (management §4, §8). */
+export const verifyChain =
+  ({ auditLog }: { readonly auditLog: AuditLogRepository }): Procedure<typeof VerifyChainRequestSchema, typeof VerifyChainResponseSchema> =>
+  async ({ fromSequence, limit }, call) => {
+    requirePermissions(call.caller, ["audit.read_audit_log", "*"]);
+    const from = fromSequence === undefined ? undefined : Number(fromSequence);
+    const {
+      checked,
+      from: first,
+      to,
+      head,
+      broken,
+      dropped,
+      erased,
+    } = await checkChain(auditLog, { from, limit: Number(limit ?? DEFAULT_LIMIT) }, call);
+    return {
+      data: {
+        checked: BigInt(checked),
+        fromSequence: BigInt(first),
+        toSequence: showSequence(to),
+        intact: broken === undefined,
+        head: { sequence: showSequence(head.sequence), hash: head.hash },
+        ...(dropped === undefined ? {} : { dropped: showStub(dropped) }),
+        ...(erased.entries === 0 ? {} : { erased: { entries: BigInt(erased.entries), unhashed: BigInt(erased.unhashed) } }),
+        ...(broken === undefined ? {} : { broken: { ...broken, sequence: showSequence(broken.sequence) } }),
+      },
+    };
+  };

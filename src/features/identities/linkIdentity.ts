@@ -1,0 +1,17 @@
+import { auditEvent, resource } from "../audit/auditEvent.ts";
+import { createId } from "../../platform/base/ids.ts";
+import type { IdentityDocument } from "../../platform/storage/port/documents.ts";
+import type { IdentitiesRepository } from "./identitiesRepository.ts";
+import { auditSource } from "../audit/auditSource.ts";
+import type { Call } from "../calls/call.ts";
+
+/** The identity of this externalId, made if there is none. */
+export const linkIdentity = (
+  identities: Pick<IdentitiesRepository, "findOrCreate">,
+  externalId: string,
+  call: Call,
+): Promise<IdentityDocument> => {
+  const id = createId("id", call.receivedAt);
+  const event = auditEvent(auditSource(call), "identity.create", `Created identity ${externalId}`, resource("identity", id, externalId));
+  return identities.findOrCreate({ id, externalId }, call.receivedAt, [event], call);
+};

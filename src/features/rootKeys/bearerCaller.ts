@@ -1,0 +1,8 @@
+import type { Authenticator } from "./authenticator.ts";
+import type { FindCaller, IncomingCall } from "../../platform/rpc/incomingCall.ts";
+
+/** Who calls, by the root key in the header `Authorization` (protocol §7). At once when the root key is cached. */
+export const bearerCaller =
+  ({ authenticate }: Pick<Authenticator<IncomingCall>, "authenticate">): FindCaller =>
+  (call) =>
+    authenticate(call.authorization, call.receivedAt, call);

@@ -1,8 +1,0 @@
-import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import type { Violation } from "../../domain/errors.ts";
-
-/** A message and what is wrong with it; the message means something only when nothing is. */
-export interface Decoded<D extends DescMessage> {
-  readonly message: MessageShape<D>;
-  readonly violations: readonly Violation[];
-}

@@ -1,8 +1,0 @@
-import type { Authenticator } from "../../rootKeys/authenticator.ts";
-import type { FindCaller, IncomingCall } from "../pipeline/incomingCall.ts";
-
-/** Who calls, by the root key in the header `Authorization` (protocol §7). At once when the root key is cached. */
-export const bearerCaller =
-  ({ authenticate }: Pick<Authenticator<IncomingCall>, "authenticate">): FindCaller =>
-  (call) =>
-    authenticate(call.authorization, call.receivedAt, call);

@@ -10,12 +10,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parseArgs } from "node:util";
+import { createLimiter } from "../src/features/ratelimit/limiter.ts";
+import { compileOverrides } from "../src/features/ratelimit/overridePattern.ts";
+import { namespaceCheck } from "../src/features/ratelimit/procedures/shared/namespaceCheck.ts";
 import { systemClock } from "../src/platform/base/clock.ts";
 import { createId } from "../src/platform/base/ids.ts";
-import { compileOverrides } from "../src/features/ratelimit/overridePattern.ts";
 import { chargeCounter } from "../src/platform/storage/counters/planCharge.ts";
-import { namespaceCheck } from "../src/features/ratelimit/procedures/shared/namespaceCheck.ts";
-import { createLimiter } from "../src/features/ratelimit/limiter.ts";
 import { openEmbeddedStore } from "../src/platform/storage/embedded/openEmbeddedStore.ts";
 import type { Counters } from "../src/platform/storage/port/counters.ts";
 

@@ -1,16 +1,16 @@
-import { systemSource } from "../src/features/audit/auditEvent.ts";
-import { systemClock } from "../src/platform/base/clock.ts";
-import { createId } from "../src/platform/base/ids.ts";
-import { hashKey } from "../src/platform/secrets/keySecret.ts";
-import { createRootKey } from "../src/features/rootKeys/rootKeyChanges.ts";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../src/platform/storage/port/baseDocument.ts";
-import type { KeyDocument } from "../src/platform/storage/port/documents.ts";
-import type { Store } from "../src/platform/storage/port/store.ts";
 import { createApisRepository } from "../src/features/apis/apisRepository.ts";
+import { systemSource } from "../src/features/audit/auditEvent.ts";
 import { createIdentitiesRepository } from "../src/features/identities/identitiesRepository.ts";
 import { createPermissionsRepository } from "../src/features/permissions/permissionsRepository.ts";
 import { createRolesRepository } from "../src/features/permissions/rolesRepository.ts";
+import { createRootKey } from "../src/features/rootKeys/rootKeyChanges.ts";
 import { createRootKeysRepository } from "../src/features/rootKeys/rootKeysRepository.ts";
+import { systemClock } from "../src/platform/base/clock.ts";
+import { createId } from "../src/platform/base/ids.ts";
+import { hashKey } from "../src/platform/secrets/keySecret.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../src/platform/storage/port/baseDocument.ts";
+import type { KeyDocument } from "../src/platform/storage/port/documents.ts";
+import type { Store } from "../src/platform/storage/port/store.ts";
 import { chunks } from "../src/platform/util/chunks.ts";
 import type { InsertMany } from "./insertIntoFile.ts";
 

@@ -7,7 +7,7 @@ const service = process.env.LATCHKEY_URL ?? "http://127.0.0.1:3000";
 const config: UserConfig = defineConfig({
   root: import.meta.dirname,
   base: "/ui/",
-  // What is imported from `#protovalidate` and `src/domain` lies outside ui/.
+  // What is imported from `#protovalidate` and `src/platform` lies outside ui/.
   server: {
     fs: { allow: [join(import.meta.dirname, "..")] },
     // The service compares Host and Origin with its own address (console §1, §2.5).

@@ -1,15 +1,15 @@
 import { auditEvent, resource, systemSource } from "../../src/features/audit/auditEvent.ts";
+import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { chainHash, GENESIS } from "../../src/features/audit/chainHash.ts";
+import { permissionSearch, slugKey } from "../../src/features/permissions/permissionsRepository.ts";
+import { nameKey, roleSearch } from "../../src/features/permissions/rolesRepository.ts";
+import { createNamespacesRepository } from "../../src/features/ratelimit/namespacesRepository.ts";
 import { systemClock } from "../../src/platform/base/clock.ts";
 import { createId } from "../../src/platform/base/ids.ts";
 import { hashKey } from "../../src/platform/secrets/keySecret.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/platform/storage/port/baseDocument.ts";
 import type { AuditLogDocument, CollectionName, Documents } from "../../src/platform/storage/port/documents.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
-import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
-import { createNamespacesRepository } from "../../src/features/ratelimit/namespacesRepository.ts";
-import { permissionSearch, slugKey } from "../../src/features/permissions/permissionsRepository.ts";
-import { nameKey, roleSearch } from "../../src/features/permissions/rolesRepository.ts";
 import { chunks } from "../../src/platform/util/chunks.ts";
 import { type Population, populate } from "../population.ts";
 

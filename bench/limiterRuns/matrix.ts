@@ -1,5 +1,5 @@
-import { windowAt } from "../../src/platform/storage/counters/slidingWindow.ts";
 import { createLimiter, type Limiter } from "../../src/features/ratelimit/limiter.ts";
+import { windowAt } from "../../src/platform/storage/counters/slidingWindow.ts";
 import { type Admission, countExcess, countPasses } from "./admissions.ts";
 import { simulatedCounters } from "./simulation.ts";
 import { createVirtualWorld } from "./virtualWorld.ts";

@@ -1,8 +1,8 @@
+import { createApisRepository } from "../../src/features/apis/apisRepository.ts";
 import { systemClock } from "../../src/platform/base/clock.ts";
 import { createId } from "../../src/platform/base/ids.ts";
 import type { KeyDocument } from "../../src/platform/storage/port/documents.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
-import { createApisRepository } from "../../src/features/apis/apisRepository.ts";
 import type { Population } from "../population.ts";
 import { bareKey } from "./bareKey.ts";
 

@@ -1,8 +1,8 @@
 import { pino } from "pino";
-import { loadConfig } from "../../src/platform/config/loadConfig.ts";
 import { systemClock } from "../../src/platform/base/clock.ts";
-import { createService } from "../../src/service/createService.ts";
+import { loadConfig } from "../../src/platform/config/loadConfig.ts";
 import { openStore } from "../../src/platform/storage/openStore.ts";
+import { createService } from "../../src/service/createService.ts";
 import { type Intercept, interceptStore } from "../harness/interceptStore.ts";
 
 /** Nodes that lack something that protects from what they miss: what the tools have to find. */

@@ -1,7 +1,7 @@
-import type { LogLevel } from "../platform/config/loadConfig.ts";
 import type { Clock } from "../platform/base/clock.ts";
-import type { WorkerChannel } from "../service/workers/workerChannel.ts";
+import type { LogLevel } from "../platform/config/loadConfig.ts";
 import type { Log } from "../platform/telemetry/log.ts";
+import type { WorkerChannel } from "../service/workers/workerChannel.ts";
 
 /** The reason of a stop that no signal asked for: nothing is known of the state of the process any more. */
 export const UNHANDLED_ERROR = "unhandled error";

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import type { Clock } from "../platform/base/clock.ts";
 import { createAnnouncementFeed } from "../platform/cache/announcementFeed.ts";
 import { createInvalidations } from "../platform/cache/invalidations.ts";
 import { type Config, withoutCredentials } from "../platform/config/loadConfig.ts";
-import type { Clock } from "../platform/base/clock.ts";
 import { announceWrites } from "../platform/storage/decorators/announceWrites.ts";
 import { filesIn } from "../platform/storage/embedded/storeFiles.ts";
 import { type OpenStoreOptions, openStore } from "../platform/storage/openStore.ts";

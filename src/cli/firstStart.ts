@@ -1,14 +1,14 @@
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { systemSource } from "../features/audit/auditEvent.ts";
+import { createAuditLogRepository } from "../features/audit/auditLogRepository.ts";
+import { createRootKey } from "../features/rootKeys/rootKeyChanges.ts";
+import { createRootKeysRepository } from "../features/rootKeys/rootKeysRepository.ts";
 import { createId } from "../platform/base/ids.ts";
 import { hashKey } from "../platform/secrets/keySecret.ts";
 import { createRootKeySecret } from "../platform/secrets/rootKeySecret.ts";
 import type { Secret } from "../platform/secrets/secret.ts";
-import { createRootKey } from "../features/rootKeys/rootKeyChanges.ts";
 import type { Store } from "../platform/storage/port/store.ts";
-import { createAuditLogRepository } from "../features/audit/auditLogRepository.ts";
-import { createRootKeysRepository } from "../features/rootKeys/rootKeysRepository.ts";
 
 /** Nobody has ever made a root key, or anything else: every change leaves an audit event, also of what is deleted. */
 export const isUntouched = async (store: Store): Promise<boolean> => {

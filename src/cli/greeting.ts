@@ -1,9 +1,9 @@
-import type { Config } from "../platform/config/loadConfig.ts";
-import type { Urls } from "../service/createService.ts";
-import type { Store } from "../platform/storage/port/store.ts";
 import { createRootKeysRepository } from "../features/rootKeys/rootKeysRepository.ts";
-import type { Events } from "../platform/telemetry/events.ts";
+import type { Config } from "../platform/config/loadConfig.ts";
 import { version } from "../platform/config/version.ts";
+import type { Store } from "../platform/storage/port/store.ts";
+import type { Events } from "../platform/telemetry/events.ts";
+import type { Urls } from "../service/createService.ts";
 import type { CommandContext } from "./command.ts";
 import { describeStore } from "./configuredStore.ts";
 import { createApiCommand, type FirstRootKey, findUnusedFirstRootKey, reachable } from "./firstStart.ts";

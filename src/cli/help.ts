@@ -1,6 +1,6 @@
 import { configVariables } from "../platform/config/loadConfig.ts";
-import { formatTable } from "../platform/util/table.ts";
 import { version } from "../platform/config/version.ts";
+import { formatTable } from "../platform/util/table.ts";
 import { type Command, exitCodes } from "./command.ts";
 
 /** A command as help shows it. */

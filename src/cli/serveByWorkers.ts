@@ -1,6 +1,6 @@
 import type { Config } from "../platform/config/loadConfig.ts";
-import { superviseWorkers, type WorkersFailure } from "../service/workers/superviseWorkers.ts";
 import type { Events } from "../platform/telemetry/events.ts";
+import { superviseWorkers, type WorkersFailure } from "../service/workers/superviseWorkers.ts";
 import { CANNOT_START, type CommandContext, type ExitCode } from "./command.ts";
 import { greet } from "./greeting.ts";
 

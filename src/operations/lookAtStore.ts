@@ -1,7 +1,7 @@
+import { createNodesRepository } from "../features/nodes/nodesRepository.ts";
 import { lookAtEmbedded } from "../platform/storage/embedded/lookAtEmbedded.ts";
 import { type OpenStoreOptions, openMongo } from "../platform/storage/openStore.ts";
 import type { StoreLook } from "../platform/storage/port/storeLook.ts";
-import { createNodesRepository } from "../features/nodes/nodesRepository.ts";
 import { refuseUnusable } from "../platform/storage/schemaVersion.ts";
 
 type Place = Pick<OpenStoreOptions, "mongodbUrl" | "dataDir" | "clock" | "limitsFor">;

@@ -1,21 +1,21 @@
+import type { ProcedureTable } from "../features/calls/procedureTable.ts";
 import { createSessions, type Sessions } from "../features/console/createSessions.ts";
+import { createFailedSignInsRepository } from "../features/console/failedSignInsRepository.ts";
 import { createFindHolder } from "../features/console/holders.ts";
 import { createOidcSignIn, type OidcSignIn } from "../features/console/oidc/createOidcSignIn.ts";
 import { createIdentityProvider, type ProviderFailure } from "../features/console/oidc/identityProvider.ts";
 import type { OidcSettings } from "../features/console/oidc/oidcSettings.ts";
 import { createRoundSealer } from "../features/console/oidc/roundSealer.ts";
-import { createSignInGuard } from "../features/console/signInGuard.ts";
-import type { Clock } from "../platform/base/clock.ts";
-import type { SessionBounds } from "../features/console/sessionTimes.ts";
-import { ServiceError } from "../platform/base/errors.ts";
-import { createConsoleProcedures } from "../features/console/consoleRegistry.ts";
-import type { ProcedureTable } from "../features/registry.ts";
 import { visitOf } from "../features/console/procedures/consoleDeps.ts";
+import { createConsoleProcedures } from "../features/console/procedures/consoleProcedures.ts";
+import { createSessionsRepository } from "../features/console/sessionsRepository.ts";
+import type { SessionBounds } from "../features/console/sessionTimes.ts";
+import { createSignInGuard } from "../features/console/signInGuard.ts";
+import type { RootKeysRepository } from "../features/rootKeys/rootKeysRepository.ts";
+import type { Clock } from "../platform/base/clock.ts";
+import { ServiceError } from "../platform/base/errors.ts";
 import type { Capacity } from "../platform/http/capacity.ts";
 import type { Store } from "../platform/storage/port/store.ts";
-import { createFailedSignInsRepository } from "../features/console/failedSignInsRepository.ts";
-import { createSessionsRepository } from "../features/console/sessionsRepository.ts";
-import type { RootKeysRepository } from "../features/rootKeys/rootKeysRepository.ts";
 
 export interface AssembleConsoleOptions {
   readonly bounds: SessionBounds;

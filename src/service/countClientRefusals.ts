@@ -1,7 +1,7 @@
 import type { TlsFiles } from "../platform/config/tlsVariables.ts";
+import { clientRefusals, type RefusedClient } from "../platform/http/tls/clientRefusal.ts";
 import type { Events } from "../platform/telemetry/events.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
-import { clientRefusals, type RefusedClient } from "../platform/http/tls/clientRefusal.ts";
 import type { TlsPort } from "./watchedFiles.ts";
 
 /** What is told of each client that a port refuses for its certificate. A port that asks for none has no series. */

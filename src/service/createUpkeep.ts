@@ -1,18 +1,18 @@
+import type { AuditIndexRepository } from "../features/audit/auditIndexRepository.ts";
+import type { AuditLogRepository } from "../features/audit/auditLogRepository.ts";
 import { type AuditMover, createAuditMover } from "../features/audit/auditMover.ts";
 import { createAuditRetention } from "../features/audit/auditRetention.ts";
 import { indexAudit } from "../features/audit/indexAudit.ts";
-import type { Config } from "../platform/config/loadConfig.ts";
-import type { Clock } from "../platform/base/clock.ts";
-import type { Store } from "../platform/storage/port/store.ts";
-import type { AuditIndexRepository } from "../features/audit/auditIndexRepository.ts";
-import type { AuditLogRepository } from "../features/audit/auditLogRepository.ts";
-import { createBackfillsRepository } from "../operations/sweep/backfillsRepository.ts";
-import type { LeasesRepository } from "../platform/storage/repositories/leasesRepository.ts";
 import type { NodesRepository } from "../features/nodes/nodesRepository.ts";
-import { createSweepsRepository } from "../operations/sweep/sweepsRepository.ts";
 import { createBackfill } from "../operations/sweep/backfill.ts";
+import { createBackfillsRepository } from "../operations/sweep/backfillsRepository.ts";
 import type { LeasedRounds } from "../operations/sweep/leasedRounds.ts";
 import { createSweeper } from "../operations/sweep/sweeper.ts";
+import { createSweepsRepository } from "../operations/sweep/sweepsRepository.ts";
+import type { Clock } from "../platform/base/clock.ts";
+import type { Config } from "../platform/config/loadConfig.ts";
+import type { Store } from "../platform/storage/port/store.ts";
+import type { LeasesRepository } from "../platform/storage/repositories/leasesRepository.ts";
 import type { Events } from "../platform/telemetry/events.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
 

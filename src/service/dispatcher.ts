@@ -1,7 +1,7 @@
-import type { RequestHandler } from "../platform/http/handlers.ts";
-import type { ConnectEdge } from "../platform/rpc/edges/connect/connectEdge.ts";
 import { isConsoleRequest } from "../features/console/edge/consoleEdge.ts";
 import { isDocumentationRequest } from "../platform/documentation/documentationEdge.ts";
+import type { RequestHandler } from "../platform/http/handlers.ts";
+import type { ConnectEdge } from "../platform/rpc/edges/connect/connectEdge.ts";
 
 /** Everything below it is `/v2`, however the request is written. */
 const v2Prefix = "/v2/";

@@ -1,15 +1,15 @@
-import type { CacheSize } from "../platform/cache/createCache.ts";
-import type { Config } from "../platform/config/loadConfig.ts";
-import type { Clock } from "../platform/base/clock.ts";
-import type { Store, StoreUsage } from "../platform/storage/port/store.ts";
 import type { AuditLogRepository } from "../features/audit/auditLogRepository.ts";
 import { createSessionsRepository } from "../features/console/sessionsRepository.ts";
 import type { RootKeysRepository } from "../features/rootKeys/rootKeysRepository.ts";
+import type { Clock } from "../platform/base/clock.ts";
+import type { CacheSize } from "../platform/cache/createCache.ts";
+import type { Config } from "../platform/config/loadConfig.ts";
+import type { Store, StoreUsage } from "../platform/storage/port/store.ts";
 import type { Events } from "../platform/telemetry/events.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
 import type { Sample } from "../platform/telemetry/series.ts";
-import { createStoreObserver, type StoreObserver } from "./storeObserver.ts";
 import type { WatchedLeases } from "../platform/telemetry/watchLeases.ts";
+import { createStoreObserver, type StoreObserver } from "./storeObserver.ts";
 
 export interface ObserveServiceOptions {
   readonly config: Pick<Config, "cacheMegabytes" | "console">;

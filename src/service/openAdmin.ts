@@ -2,15 +2,15 @@ import { createAdminAccess } from "../operations/admin/adminAccess.ts";
 import { type AdminOptions, type AdminServer, createAdminServer } from "../operations/admin/adminServer.ts";
 import type { ProfileAnswersOptions } from "../operations/admin/profileAnswers.ts";
 import { recordProfile } from "../operations/admin/recordProfile.ts";
+import { plainAddress } from "../platform/base/ipAllowlist.ts";
 import type { AdminConfig } from "../platform/config/adminVariables.ts";
 import { createFairShares } from "../platform/fairness/fairShares.ts";
-import { plainAddress } from "../platform/base/ipAllowlist.ts";
 import { createAcceptor } from "../platform/http/acceptor.ts";
-import { addressAdminConnections, adminConnections } from "../platform/http/limits.ts";
 import { networkOf } from "../platform/http/clientAddress.ts";
+import { addressAdminConnections, adminConnections } from "../platform/http/limits.ts";
+import type { RefusedClient } from "../platform/http/tls/clientRefusal.ts";
 import type { Events } from "../platform/telemetry/events.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
-import type { RefusedClient } from "../platform/http/tls/clientRefusal.ts";
 import { listenOn } from "./listenOn.ts";
 import type { WatchedFiles } from "./watchedFiles.ts";
 

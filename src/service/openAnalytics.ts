@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { type Analytics, createAnalytics } from "../features/analytics/createAnalytics.ts";
 import { engineMissing, isEngineInstalled } from "../features/analytics/embedded/isEngineInstalled.ts";
-import type { Config } from "../platform/config/loadConfig.ts";
-import type { Clock } from "../platform/base/clock.ts";
 import type { Limiter } from "../features/ratelimit/limiter.ts";
+import type { Clock } from "../platform/base/clock.ts";
+import type { Config } from "../platform/config/loadConfig.ts";
 import { WORKSPACE_ID } from "../platform/storage/port/baseDocument.ts";
 import type { Events } from "../platform/telemetry/events.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";

@@ -1,8 +1,8 @@
 import type { TracingConfig } from "../platform/config/tracingVariables.ts";
+import { version } from "../platform/config/version.ts";
 import type { Events } from "../platform/telemetry/events.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
 import type { Tracer } from "../platform/telemetry/tracing/tracer.ts";
-import { version } from "../platform/config/version.ts";
 
 /** Traces for the configured collector. Nothing of OpenTelemetry is loaded before. */
 export const openTracing = async (

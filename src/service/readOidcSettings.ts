@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import type { OidcConfig } from "../platform/config/oidcVariables.ts";
 import type { OidcSettings } from "../features/console/oidc/oidcSettings.ts";
+import type { OidcConfig } from "../platform/config/oidcVariables.ts";
 import { readPermissionMapping } from "../platform/config/permissionMapping.ts";
 
 /** What a configuration says, with the mapping of the file that it may name. Rejects with an error that names the setting. */

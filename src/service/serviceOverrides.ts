@@ -1,5 +1,5 @@
-import type { Siblings } from "../platform/cache/siblings.ts";
 import type { Clock, SettableClock } from "../platform/base/clock.ts";
+import type { Siblings } from "../platform/cache/siblings.ts";
 import type { Store } from "../platform/storage/port/store.ts";
 import type { Log } from "../platform/telemetry/log.ts";
 import type { OpenAdmin, OpenAdminOptions } from "./openAdmin.ts";

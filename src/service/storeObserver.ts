@@ -1,12 +1,12 @@
-import type { Clock } from "../platform/base/clock.ts";
-import { timeOfId } from "../platform/base/ids.ts";
-import type { StoreUsage } from "../platform/storage/port/store.ts";
 import type { AuditLogRepository } from "../features/audit/auditLogRepository.ts";
 import type { SessionsRepository } from "../features/console/sessionsRepository.ts";
 import type { RootKeysRepository } from "../features/rootKeys/rootKeysRepository.ts";
-import { createRounds } from "../platform/util/rounds.ts";
+import type { Clock } from "../platform/base/clock.ts";
+import { timeOfId } from "../platform/base/ids.ts";
+import type { StoreUsage } from "../platform/storage/port/store.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
 import type { Sample } from "../platform/telemetry/series.ts";
+import { createRounds } from "../platform/util/rounds.ts";
 
 const FIRST_LOOK_MS = 1_000;
 const LOOK_EVERY_MS = 5_000;

@@ -1,11 +1,11 @@
 import { adminToken } from "../platform/config/adminVariables.ts";
 import { withoutLineEnd } from "../platform/config/secretFiles.ts";
 import type { TlsFiles } from "../platform/config/tlsVariables.ts";
+import { expiryOf, parseTlsMaterial, type TlsMaterial, tlsFaults, tlsFilesOf } from "../platform/http/tls/tlsMaterial.ts";
 import type { Secret } from "../platform/secrets/secret.ts";
 import type { Events, WatchedFiles as Name } from "../platform/telemetry/events.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
 import type { Sample } from "../platform/telemetry/series.ts";
-import { expiryOf, parseTlsMaterial, type TlsMaterial, tlsFaults, tlsFilesOf } from "../platform/http/tls/tlsMaterial.ts";
 import { type FollowedFiles, type FollowOptions, followFiles } from "../platform/util/followFiles.ts";
 import { UnusableFile } from "../platform/util/settingFiles.ts";
 

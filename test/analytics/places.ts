@@ -1,11 +1,16 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Analytics, type AnalyticsObserver, type AnalyticsOptions, createAnalytics } from "../../src/features/analytics/createAnalytics.ts";
+import {
+  type Analytics,
+  type AnalyticsObserver,
+  type AnalyticsOptions,
+  createAnalytics,
+} from "../../src/features/analytics/createAnalytics.ts";
 import { createEngineProcess, type EngineProcess } from "../../src/features/analytics/embedded/engineProcess.ts";
 import type { RatelimitEvent, VerificationEvent } from "../../src/features/analytics/events.ts";
-import { systemClock } from "../../src/platform/base/clock.ts";
 import type { Limiter } from "../../src/features/ratelimit/limiter.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
 import { WORKSPACE_ID } from "../../src/platform/storage/port/baseDocument.ts";
 import type { TestEnvironment } from "../support/api.ts";
 

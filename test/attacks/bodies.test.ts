@@ -6,8 +6,8 @@ import { type AttackBody, attackBodies } from "../../bench/attacks/bodies.ts";
 import { CreateIdentityRequestSchema, IdentitiesService } from "../../gen/latchkey/v2/identities_pb.ts";
 import { unaryMethods } from "../../src/platform/rpc/edges/unaryMethods.ts";
 import { procedureName } from "../../src/platform/rpc/procedureName.ts";
-import { services } from "../../src/service/services.ts";
 import { jsonText, textOf } from "../../src/platform/util/jsonText.ts";
+import { services } from "../../src/service/services.ts";
 import { type Edges, startEdges } from "../rpc/support/startEdges.ts";
 import { sized } from "../support/sized.ts";
 

@@ -1,17 +1,17 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
+import { createApisRepository } from "../../src/features/apis/apisRepository.ts";
+import { changeApi } from "../../src/features/apis/changeApi.ts";
 import { systemSource } from "../../src/features/audit/auditEvent.ts";
+import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { createAuditMover } from "../../src/features/audit/auditMover.ts";
 import { chainHash } from "../../src/features/audit/chainHash.ts";
 import { verifyAudit } from "../../src/features/audit/verifyAudit.ts";
-import { changeApi } from "../../src/features/apis/changeApi.ts";
+import { createNodesRepository, type NodeRow } from "../../src/features/nodes/nodesRepository.ts";
 import type { ApiDocument, AuditLogDocument } from "../../src/platform/storage/port/documents.ts";
 import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
-import { createApisRepository } from "../../src/features/apis/apisRepository.ts";
-import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import type { LeasesRepository } from "../../src/platform/storage/repositories/leasesRepository.ts";
-import { createNodesRepository, type NodeRow } from "../../src/features/nodes/nodesRepository.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
 

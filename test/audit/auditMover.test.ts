@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { type AuditSource, auditEvent, resource } from "../../src/features/audit/auditEvent.ts";
+import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { type AuditMover, createAuditMover } from "../../src/features/audit/auditMover.ts";
 import { chainHash } from "../../src/features/audit/chainHash.ts";
 import { createId } from "../../src/platform/base/ids.ts";
@@ -9,7 +10,6 @@ import { type AuditedCollection, auditedCollections } from "../../src/platform/s
 import type { ApiDocument, AuditLogDocument } from "../../src/platform/storage/port/documents.ts";
 import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
-import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { createLeasesRepository, type LeasesRepository } from "../../src/platform/storage/repositories/leasesRepository.ts";
 import { newDocument, withEvents } from "../../src/platform/storage/repositories/shared/audited.ts";
 import { sized } from "../support/sized.ts";

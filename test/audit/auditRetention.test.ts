@@ -2,6 +2,8 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import type { AppendEvents } from "../../src/features/audit/appendEvents.ts";
 import { auditEvent, resource, systemSource } from "../../src/features/audit/auditEvent.ts";
+import { createAuditIndexRepository } from "../../src/features/audit/auditIndexRepository.ts";
+import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { createAuditRetention } from "../../src/features/audit/auditRetention.ts";
 import { chainHash, GENESIS } from "../../src/features/audit/chainHash.ts";
 import { checkChain } from "../../src/features/audit/checkChain.ts";
@@ -14,8 +16,6 @@ import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/platform/storage/port/ba
 import type { AuditLogDocument } from "../../src/platform/storage/port/documents.ts";
 import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
-import { createAuditIndexRepository } from "../../src/features/audit/auditIndexRepository.ts";
-import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
 

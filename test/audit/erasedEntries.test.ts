@@ -3,6 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { type AppendEvents, createAppendEvents } from "../../src/features/audit/appendEvents.ts";
 import { auditEvent, resource } from "../../src/features/audit/auditEvent.ts";
+import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { breakOfStub } from "../../src/features/audit/auditStub.ts";
 import { chainHash } from "../../src/features/audit/chainHash.ts";
 import { checkChain } from "../../src/features/audit/checkChain.ts";
@@ -16,7 +17,6 @@ import type { AuditEvent } from "../../src/platform/storage/port/auditEvents.ts"
 import type { AuditLogDocument } from "../../src/platform/storage/port/documents.ts";
 import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
-import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { freshDirectory } from "../support/storePlaces.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";

@@ -2,13 +2,13 @@ import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AuditFilter, matchesFilter } from "../../src/features/audit/auditFilter.ts";
+import { type AuditIndexRepository, BLOCK, createAuditIndexRepository } from "../../src/features/audit/auditIndexRepository.ts";
+import { type AuditLogRepository, createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { type FindEventsDeps, type FoundEvents, findEvents } from "../../src/features/audit/findEvents.ts";
 import { indexAudit } from "../../src/features/audit/indexAudit.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/platform/storage/port/baseDocument.ts";
 import type { AuditLogDocument } from "../../src/platform/storage/port/documents.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
-import { type AuditIndexRepository, BLOCK, createAuditIndexRepository } from "../../src/features/audit/auditIndexRepository.ts";
-import { type AuditLogRepository, createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { sized } from "../support/sized.ts";
 import { engines } from "../support/stores.ts";
 

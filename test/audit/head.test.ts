@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/platform/storage/port/baseDocument.ts";
 import type { AuditLogDocument } from "../../src/platform/storage/port/documents.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
-import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { engines } from "../support/stores.ts";
 
 const entry = (sequence: number): AuditLogDocument =>

@@ -1,10 +1,10 @@
 import { afterAll, expect, test } from "vitest";
 import { auditEvent, resource } from "../../src/features/audit/auditEvent.ts";
+import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { createAuditMover } from "../../src/features/audit/auditMover.ts";
 import { verifyAudit } from "../../src/features/audit/verifyAudit.ts";
 import { SCHEMA_VERSION } from "../../src/platform/storage/port/baseDocument.ts";
 import { DocumentTooNewError } from "../../src/platform/storage/port/errors.ts";
-import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { createLeasesRepository } from "../../src/platform/storage/repositories/leasesRepository.ts";
 import { newDocument } from "../../src/platform/storage/repositories/shared/audited.ts";
 import { engines } from "../support/stores.ts";

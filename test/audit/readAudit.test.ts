@@ -1,9 +1,9 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
+import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { readAudit } from "../../src/features/audit/readAudit.ts";
 import type { AuditLogDocument } from "../../src/platform/storage/port/documents.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
-import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { engines } from "../support/stores.ts";
 
 describe.each(engines)("on $name", (engine) => {

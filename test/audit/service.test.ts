@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { v2Edge } from "../../bench/harness/v2Edge.ts";
 import { auditEvent, resource, systemSource } from "../../src/features/audit/auditEvent.ts";
+import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { createAuditMover } from "../../src/features/audit/auditMover.ts";
 import { systemClock } from "../../src/platform/base/clock.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
-import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { createLeasesRepository } from "../../src/platform/storage/repositories/leasesRepository.ts";
 import { newDocument } from "../../src/platform/storage/repositories/shared/audited.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type CommandResult, runCommand } from "../../bench/harness/commandLine.ts";
+import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { createAuditMover } from "../../src/features/audit/auditMover.ts";
 import { chainHash } from "../../src/features/audit/chainHash.ts";
 import { systemClock } from "../../src/platform/base/clock.ts";
@@ -7,7 +8,6 @@ import { openStore } from "../../src/platform/storage/openStore.ts";
 import type { AuditEvent } from "../../src/platform/storage/port/auditEvents.ts";
 import type { AuditLogDocument } from "../../src/platform/storage/port/documents.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
-import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { createLeasesRepository } from "../../src/platform/storage/repositories/leasesRepository.ts";
 import { newDocument } from "../../src/platform/storage/repositories/shared/audited.ts";
 import { testConfig } from "../support/api.ts";

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { createId, timePart } from "../../src/platform/base/ids.ts";
 import { type AnnouncementFeed, createAnnouncementFeed } from "../../src/platform/cache/announcementFeed.ts";
 import { type Contact, createContact } from "../../src/platform/cache/contact.ts";
 import { createInvalidations, type Invalidations } from "../../src/platform/cache/invalidations.ts";
-import { systemClock } from "../../src/platform/base/clock.ts";
-import { createId, timePart } from "../../src/platform/base/ids.ts";
 import { type ChangesRepository, createChangesRepository } from "../../src/platform/storage/repositories/changesRepository.ts";
 import { type FaultyStore, faultyStore } from "../support/faultyStore.ts";
 import { engines } from "../support/stores.ts";

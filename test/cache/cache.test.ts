@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { systemClock } from "../../src/platform/base/clock.ts";
 import type { LoadResult } from "../../src/platform/cache/cacheEntry.ts";
 import type { Contact } from "../../src/platform/cache/contact.ts";
 import { type Cache, createCache } from "../../src/platform/cache/createCache.ts";
 import { createInvalidations, type Invalidations } from "../../src/platform/cache/invalidations.ts";
-import { systemClock } from "../../src/platform/base/clock.ts";
 import { inContact } from "../support/contact.ts";
 import { createTestClock, type TestClock } from "../support/testClock.ts";
 import { begin, type Load, loadedAt } from "./loads.ts";

@@ -1,5 +1,5 @@
-import type { LoadResult } from "../../src/platform/cache/cacheEntry.ts";
 import type { Clock } from "../../src/platform/base/clock.ts";
+import type { LoadResult } from "../../src/platform/cache/cacheEntry.ts";
 
 /** A load of a cache that ends when the test says so. */
 export type Load = PromiseWithResolvers<LoadResult<string>>;

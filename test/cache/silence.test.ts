@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import type { Degraded } from "../../src/platform/base/behalf.ts";
 import type { LoadResult } from "../../src/platform/cache/cacheEntry.ts";
 import { type Contact, createContact } from "../../src/platform/cache/contact.ts";
 import { type Cache, createCache } from "../../src/platform/cache/createCache.ts";
 import { createInvalidations, type Invalidations } from "../../src/platform/cache/invalidations.ts";
-import type { Degraded } from "../../src/platform/base/behalf.ts";
 import { StoreOverloadedError } from "../../src/platform/storage/port/errors.ts";
 import { createTestClock, type TestClock } from "../support/testClock.ts";
 import { begin, type Load, loadedAt } from "./loads.ts";

@@ -15,9 +15,9 @@ import {
 } from "@bufbuild/protobuf";
 import { systemClock } from "../../src/platform/base/clock.ts";
 import type { Decoded } from "../../src/platform/codec/decoded.ts";
+import { createListener } from "../../src/platform/http/listener.ts";
 import { createConnectEdge } from "../../src/platform/rpc/edges/connect/connectEdge.ts";
 import { createGrpcEdge } from "../../src/platform/rpc/edges/grpc/grpcEdge.ts";
-import { createListener } from "../../src/platform/http/listener.ts";
 import { createHealthService } from "../../src/platform/rpc/standard/health.ts";
 import type { RpcRoutes } from "../../src/platform/rpc/wire/rpcRoutes.ts";
 import { anybody, conformancePipeline, describeError } from "./conformanceService.ts";

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { configVariables } from "../../src/platform/config/loadConfig.ts";
 import { reasons } from "../../src/platform/base/errors.ts";
+import { configVariables } from "../../src/platform/config/loadConfig.ts";
 import { alertQueries, alertRules, dashboardQueries, panels } from "./monitoringQueries.ts";
 
 const root = join(import.meta.dirname, "../..");

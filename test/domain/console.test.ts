@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { allPermissions, parsePermission } from "../../src/platform/authorization/authorization.ts";
 import { needsElevation } from "../../src/features/console/elevation.ts";
 import { hasEnded, idleExpiry, isElevated, renews } from "../../src/features/console/sessionTimes.ts";
 import { isTold, retryAfter, withFailure } from "../../src/features/console/signInBound.ts";
+import { allPermissions, parsePermission } from "../../src/platform/authorization/authorization.ts";
 import { createSessionToken, looksLikeSessionToken } from "../../src/platform/secrets/sessionToken.ts";
 
 const bounds = { idle: 1_800_000, whole: 43_200_000 };

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { compileGrants } from "../../src/platform/authorization/authorization.ts";
-import { compileIpAllowlist } from "../../src/platform/base/ipAllowlist.ts";
 import { grantPermissions, parsePermissionQuery } from "../../src/features/permissions/permissionQuery.ts";
 import { type Answers, decide, decideAfter, decideKnowing, STEPS, type Step, verdictOn } from "../../src/features/verification/decide.ts";
 import type { Circumstances, VerifiableKey, VerificationRequest } from "../../src/features/verification/verifiable.ts";
+import { compileGrants } from "../../src/platform/authorization/authorization.ts";
+import { compileIpAllowlist } from "../../src/platform/base/ipAllowlist.ts";
 
 const NOW = 1_000_000;
 

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { isAuthenticatedSince } from "../../src/features/console/elevation.ts";
+import { isSameIssuer, personId } from "../../src/platform/base/person.ts";
 import {
   claimValues,
   mappedPermissions,
   type PermissionMapping,
   readPermissionMapping,
 } from "../../src/platform/config/permissionMapping.ts";
-import { isSameIssuer, personId } from "../../src/platform/base/person.ts";
 import { secret } from "../../src/platform/secrets/secret.ts";
 import { readOidcSettings } from "../../src/service/readOidcSettings.ts";
 

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ServiceError } from "../../src/platform/base/errors.ts";
 import {
   coveringSlugs,
   grantPermissions,
@@ -10,6 +9,7 @@ import {
   satisfies,
   termsOf,
 } from "../../src/features/permissions/permissionQuery.ts";
+import { ServiceError } from "../../src/platform/base/errors.ts";
 
 const holds = (granted: readonly string[], query: string): boolean => satisfies(grantPermissions(granted), parsePermissionQuery(query));
 

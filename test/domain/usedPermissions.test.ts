@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createUsedPermissions, type UsedPermissions, type Uses } from "../../src/features/rootKeys/usedPermissions.ts";
 import {
   type Action,
   type Caller,
@@ -7,7 +8,6 @@ import {
   requirePermissions,
   unrestrictedGrants,
 } from "../../src/platform/authorization/authorization.ts";
-import { createUsedPermissions, type UsedPermissions, type Uses } from "../../src/features/rootKeys/usedPermissions.ts";
 
 const HOUR = 3_600_000;
 

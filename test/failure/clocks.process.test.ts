@@ -5,8 +5,8 @@ import { runLatchkey, type ServiceProcess, startService } from "../../bench/harn
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { withStoreOf } from "../../bench/harness/placed.ts";
 import { type Edge, v2Edge } from "../../bench/harness/v2Edge.ts";
-import { verifyAudit } from "../../src/features/audit/verifyAudit.ts";
 import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
+import { verifyAudit } from "../../src/features/audit/verifyAudit.ts";
 import { dataOf } from "../support/api.ts";
 
 const MINUTE = 60_000;

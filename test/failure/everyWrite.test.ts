@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { type Intercepted, interceptStore } from "../../bench/harness/interceptStore.ts";
 import type { Answer } from "../../bench/harness/v2Edge.ts";
+import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { createAuditMover } from "../../src/features/audit/auditMover.ts";
 import { verifyAudit } from "../../src/features/audit/verifyAudit.ts";
 import { systemClock } from "../../src/platform/base/clock.ts";
@@ -8,7 +9,6 @@ import type { AuditEvent } from "../../src/platform/storage/port/auditEvents.ts"
 import { auditedCollections } from "../../src/platform/storage/port/auditedCollections.ts";
 import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
-import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { createLeasesRepository } from "../../src/platform/storage/repositories/leasesRepository.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { createObjects, nothing, type Objects } from "../support/bodies.ts";

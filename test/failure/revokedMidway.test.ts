@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Answer } from "../../bench/harness/v2Edge.ts";
 import { systemSource } from "../../src/features/audit/auditEvent.ts";
+import { updateRootKey } from "../../src/features/rootKeys/rootKeyChanges.ts";
+import { createRootKeysRepository } from "../../src/features/rootKeys/rootKeysRepository.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
 import { createAnnouncementFeed } from "../../src/platform/cache/announcementFeed.ts";
 import { createInvalidations } from "../../src/platform/cache/invalidations.ts";
-import { systemClock } from "../../src/platform/base/clock.ts";
-import { updateRootKey } from "../../src/features/rootKeys/rootKeyChanges.ts";
 import { announceWrites } from "../../src/platform/storage/decorators/announceWrites.ts";
 import { createChangesRepository } from "../../src/platform/storage/repositories/changesRepository.ts";
-import { createRootKeysRepository } from "../../src/features/rootKeys/rootKeysRepository.ts";
 import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
 import { engines } from "../support/stores.ts";
 

@@ -1,10 +1,10 @@
 import { expect } from "vitest";
 import type { Answer } from "../../bench/harness/v2Edge.ts";
+import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { verifyAudit } from "../../src/features/audit/verifyAudit.ts";
 import type { AuditEvent } from "../../src/platform/storage/port/auditEvents.ts";
 import type { KeyDocument } from "../../src/platform/storage/port/documents.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
-import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
 import { eventsIn } from "../support/written.ts";
 
 /** One call; undefined when there was no answer, or one that leaves open what happened (5xx). */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ServiceError } from "../../src/platform/base/errors.ts";
 import { type FailedRun, kindOfFailure, type Recovery, recoveryOf } from "../../src/features/idempotency/recovery.ts";
+import { ServiceError } from "../../src/platform/base/errors.ts";
 
 test.each([
   ["insufficient_permissions", "forbidden"],

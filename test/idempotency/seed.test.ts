@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { drawFrom, openAnswer, type Seed, sealAnswer } from "../../src/features/idempotency/seed.ts";
 import { createKeySecret } from "../../src/platform/secrets/keySecret.ts";
 import { createRootKeySecret } from "../../src/platform/secrets/rootKeySecret.ts";
 import { secret } from "../../src/platform/secrets/secret.ts";
-import { drawFrom, openAnswer, type Seed, sealAnswer } from "../../src/features/idempotency/seed.ts";
 
 const seed: Seed = { now: 1_750_000_000_000, salt: new Uint8Array(32).fill(7), credential: secret("lkr_credential") };
 // As version 0.11 derived them from this seed.

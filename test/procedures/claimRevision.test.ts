@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createPrecondition, tagOf } from "../../src/platform/base/revisions.ts";
 import type { Call } from "../../src/features/calls/call.ts";
 import { claimRevision } from "../../src/features/calls/claimRevision.ts";
+import { createPrecondition, tagOf } from "../../src/platform/base/revisions.ts";
 import type { RootKeyDocument } from "../../src/platform/storage/port/documents.ts";
 import type { Modify } from "../../src/platform/storage/repositories/shared/modify.ts";
 

@@ -4,11 +4,11 @@ import { type ServiceProcess, startService } from "../../bench/harness/latchkeyP
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { v2Edge } from "../../bench/harness/v2Edge.ts";
 import { systemSource } from "../../src/features/audit/auditEvent.ts";
-import { systemClock } from "../../src/platform/base/clock.ts";
 import { createRootKey } from "../../src/features/rootKeys/rootKeyChanges.ts";
+import { createRootKeysRepository } from "../../src/features/rootKeys/rootKeysRepository.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
 import { openMongoStore } from "../../src/platform/storage/mongo/openMongoStore.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
-import { createRootKeysRepository } from "../../src/features/rootKeys/rootKeysRepository.ts";
 import { sized } from "../support/sized.ts";
 import { eventsIn } from "../support/written.ts";
 import { carryOut, createKey, type Node, readCredits } from "./creditsClient.ts";

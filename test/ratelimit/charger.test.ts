@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { simulatedCounters } from "../../bench/limiterRuns/simulation.ts";
-import type { ChargeRequest } from "../../src/platform/storage/counters/sharedCounter.ts";
 import { createCharger } from "../../src/features/ratelimit/charger.ts";
 import { createLocalCounter, type LocalCounter } from "../../src/features/ratelimit/localCounter.ts";
+import type { ChargeRequest } from "../../src/platform/storage/counters/sharedCounter.ts";
 import type { Counters } from "../../src/platform/storage/port/counters.ts";
 import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
 import { createTestClock } from "../support/testClock.ts";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { simulatedCounters } from "../../bench/limiterRuns/simulation.ts";
-import { weightedPrevious, windowAt } from "../../src/platform/storage/counters/slidingWindow.ts";
 import type { Check } from "../../src/features/ratelimit/check.ts";
 import type { StoreDownPolicy } from "../../src/features/ratelimit/claimQueue.ts";
 import { createLimiter, type Decision, type Limiter } from "../../src/features/ratelimit/limiter.ts";
+import { weightedPrevious, windowAt } from "../../src/platform/storage/counters/slidingWindow.ts";
 import type { Counters } from "../../src/platform/storage/port/counters.ts";
 import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type SimulatedCounters, simulatedCounters } from "../../bench/limiterRuns/simulation.ts";
-import { systemClock } from "../../src/platform/base/clock.ts";
 import { createLimiter, type Limiter } from "../../src/features/ratelimit/limiter.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
 
 const START = 675 * 2_592_000_000;
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Fate, type SimulatedCounters, simulatedCounters, simulatedDocumentCounters } from "../../bench/limiterRuns/simulation.ts";
-import { type Clock, systemClock } from "../../src/platform/base/clock.ts";
 import type { Check } from "../../src/features/ratelimit/check.ts";
 import type { StoreDownPolicy } from "../../src/features/ratelimit/claimQueue.ts";
 import { createLimiter, type Decision, type Limiter } from "../../src/features/ratelimit/limiter.ts";
+import { type Clock, systemClock } from "../../src/platform/base/clock.ts";
 
 const MONTH = 2_592_000_000;
 const START = 675 * MONTH;

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Admission, countExcess } from "../../bench/limiterRuns/admissions.ts";
 import { type Fate, type SimulationOptions, simulatedCounters, simulatedDocumentCounters } from "../../bench/limiterRuns/simulation.ts";
-import { type Clock, systemClock } from "../../src/platform/base/clock.ts";
 import type { Check } from "../../src/features/ratelimit/check.ts";
 import { createLimiter, type Decision, type Limiter } from "../../src/features/ratelimit/limiter.ts";
+import { type Clock, systemClock } from "../../src/platform/base/clock.ts";
 import type { Counters } from "../../src/platform/storage/port/counters.ts";
 import { sized } from "../support/sized.ts";
 

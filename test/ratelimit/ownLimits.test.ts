@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { simulatedCounters } from "../../bench/limiterRuns/simulation.ts";
 import { createQuota } from "../../src/features/analytics/quota.ts";
-import { systemClock } from "../../src/platform/base/clock.ts";
-import { createLimiter } from "../../src/features/ratelimit/limiter.ts";
-import type { IncomingCall } from "../../src/platform/rpc/incomingCall.ts";
 import { createManagementLimit } from "../../src/features/calls/managementLimit.ts";
+import { createLimiter } from "../../src/features/ratelimit/limiter.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import type { IncomingCall } from "../../src/platform/rpc/incomingCall.ts";
 
 test("[management §7] checks of callers are told from those of the quota and of the workspace's own limit", async () => {
   const decisions: boolean[] = [];

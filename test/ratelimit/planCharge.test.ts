@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { nextChunk } from "../../src/features/ratelimit/chargeSize.ts";
 import { type ChargePlan, chargeCounter, planCharge } from "../../src/platform/storage/counters/planCharge.ts";
 import { rollForward } from "../../src/platform/storage/counters/rollForward.ts";
 import type { ChargeRequest, SharedCounter } from "../../src/platform/storage/counters/sharedCounter.ts";
-import { nextChunk } from "../../src/features/ratelimit/chargeSize.ts";
 
 const DURATION = 1_000;
 /** The middle of window 10: half of what the window before counted still weighs. */

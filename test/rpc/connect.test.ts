@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { ErrorDetailSchema } from "../../gen/latchkey/v2/errors_pb.ts";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
 import { type Reason, reasons, ServiceError } from "../../src/platform/base/errors.ts";
-import { EdgeCall } from "../../src/platform/rpc/edges/edgeCall.ts";
 import { errorStatus } from "../../src/platform/http/errorStatus.ts";
+import { EdgeCall } from "../../src/platform/rpc/edges/edgeCall.ts";
 import { eventually } from "../support/eventually.ts";
 import { startEdges } from "./support/startEdges.ts";
 

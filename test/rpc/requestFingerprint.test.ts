@@ -1,9 +1,9 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
+import { requestFingerprint } from "../../src/features/calls/requestFingerprint.ts";
 import { messageReader } from "../../src/platform/codec/binary/binaryForm.ts";
 import { jsonReader, jsonWriter } from "../../src/platform/codec/json/jsonForm.ts";
-import { requestFingerprint } from "../../src/features/calls/requestFingerprint.ts";
 import { patientReader } from "./support/reader.ts";
 
 const { input } = KeysService.method.migrateKeys;

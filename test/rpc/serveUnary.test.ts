@@ -5,10 +5,10 @@ import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
 import { type Caller, unrestrictedGrants } from "../../src/platform/authorization/authorization.ts";
 import { systemClock } from "../../src/platform/base/clock.ts";
 import { type Reason, ServiceError, type Violation } from "../../src/platform/base/errors.ts";
-import { EdgeCall } from "../../src/platform/rpc/edges/edgeCall.ts";
-import { serveUnary, type UnaryParts } from "../../src/platform/rpc/edges/serveUnary.ts";
 import type { BodyReader } from "../../src/platform/http/readBody.ts";
 import type { OtherEnd } from "../../src/platform/rpc/callSignal.ts";
+import { EdgeCall } from "../../src/platform/rpc/edges/edgeCall.ts";
+import { serveUnary, type UnaryParts } from "../../src/platform/rpc/edges/serveUnary.ts";
 import type { Pipeline } from "../../src/platform/rpc/incomingCall.ts";
 import type { EdgeName } from "../../src/platform/telemetry/callMetrics.ts";
 

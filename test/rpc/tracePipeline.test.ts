@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
 import { type Caller, unrestrictedGrants } from "../../src/platform/authorization/authorization.ts";
 import type { IncomingCall, Pipeline } from "../../src/platform/rpc/incomingCall.ts";
-import { tracePipeline } from "../../src/features/calls/tracePipeline.ts";
+import { tracePipeline } from "../../src/platform/rpc/traceCalls.ts";
 import type { CallOutcome, EdgeName } from "../../src/platform/telemetry/callMetrics.ts";
 import type { SpanAttributes } from "../../src/platform/telemetry/tracing/tracer.ts";
 

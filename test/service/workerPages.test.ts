@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { createWorkerPages } from "../../src/service/workers/workerPages.ts";
 import { acrossProcesses } from "../../src/platform/telemetry/processMetrics.ts";
 import type { Across } from "../../src/platform/telemetry/series.ts";
+import { createWorkerPages } from "../../src/service/workers/workerPages.ts";
 import { lintPage } from "../support/lintMetrics.ts";
 
 const rules: Readonly<Record<string, Across>> = { latchkey_up: "min", latchkey_taken: "sum" };

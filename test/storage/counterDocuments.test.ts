@@ -5,9 +5,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { openMongoProxy } from "../../bench/harness/mongoProxy.ts";
 import { simulatedDocuments } from "../../bench/limiterRuns/simulation.ts";
+import { createLimiter } from "../../src/features/ratelimit/limiter.ts";
 import { systemClock } from "../../src/platform/base/clock.ts";
 import type { SharedCounter } from "../../src/platform/storage/counters/sharedCounter.ts";
-import { createLimiter } from "../../src/features/ratelimit/limiter.ts";
 import { guardStore } from "../../src/platform/storage/decorators/guardStore.ts";
 import { countersOfDocuments } from "../../src/platform/storage/mongo/chargeDocuments.ts";
 import { type CounterDocuments, counterDocuments } from "../../src/platform/storage/mongo/counterDocuments.ts";

@@ -1,15 +1,15 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { counterKey, counterKeysOf } from "../../src/features/ratelimit/counterKey.ts";
-import { type CountersFrom, readCountersPage } from "../../src/features/ratelimit/countersPage.ts";
-import { createLimiter } from "../../src/features/ratelimit/limiter.ts";
-import type { Store } from "../../src/platform/storage/port/store.ts";
 import {
   ALL_LENGTHS,
   type CounterWalk,
   createCounterListRepository,
   type ListedCounter,
 } from "../../src/features/ratelimit/counterListRepository.ts";
+import { type CountersFrom, readCountersPage } from "../../src/features/ratelimit/countersPage.ts";
+import { createLimiter } from "../../src/features/ratelimit/limiter.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import { chargeWindow } from "../support/chargeWindow.ts";
 import { sized } from "../support/sized.ts";
 import { engines } from "../support/stores.ts";

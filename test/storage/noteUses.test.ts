@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
+import { createRootKeysRepository } from "../../src/features/rootKeys/rootKeysRepository.ts";
 import type { RootKeyDocument } from "../../src/platform/storage/port/documents.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
-import { createRootKeysRepository } from "../../src/features/rootKeys/rootKeysRepository.ts";
 import { newDocument } from "../../src/platform/storage/repositories/shared/audited.ts";
 import { engines } from "../support/stores.ts";
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
-import { createPrecondition, revisionDiffers, tagOf } from "../../src/platform/base/revisions.ts";
-import type { KeyDocument } from "../../src/platform/storage/port/documents.ts";
-import type { Store } from "../../src/platform/storage/port/store.ts";
 import { createApisRepository } from "../../src/features/apis/apisRepository.ts";
 import { createKeysRepository } from "../../src/features/keys/keysRepository.ts";
 import { createOverridesRepository } from "../../src/features/ratelimit/overridesRepository.ts";
+import { createPrecondition, revisionDiffers, tagOf } from "../../src/platform/base/revisions.ts";
+import type { KeyDocument } from "../../src/platform/storage/port/documents.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import { engines } from "../support/stores.ts";
 import { sampleKey } from "./contract/samples.ts";
 

@@ -2,13 +2,13 @@ import { pino } from "pino";
 import { expect } from "vitest";
 import type { Answer, Edge } from "../../bench/harness/v2Edge.ts";
 import { systemSource } from "../../src/features/audit/auditEvent.ts";
-import { type Config, loadConfig } from "../../src/platform/config/loadConfig.ts";
-import { type Clock, type SettableClock, systemClock } from "../../src/platform/base/clock.ts";
 import { createRootKey, type NewRootKey } from "../../src/features/rootKeys/rootKeyChanges.ts";
-import { createService, type Service } from "../../src/service/createService.ts";
-import type { Store } from "../../src/platform/storage/port/store.ts";
 import { createRootKeysRepository } from "../../src/features/rootKeys/rootKeysRepository.ts";
+import { type Clock, type SettableClock, systemClock } from "../../src/platform/base/clock.ts";
+import { type Config, loadConfig } from "../../src/platform/config/loadConfig.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import type { Log } from "../../src/platform/telemetry/log.ts";
+import { createService, type Service } from "../../src/service/createService.ts";
 import { openEdges } from "./edges.ts";
 import type { Engine } from "./stores.ts";
 

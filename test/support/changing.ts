@@ -2,8 +2,8 @@ import { hash } from "node:crypto";
 import { getOption } from "@bufbuild/protobuf";
 import { changes } from "../../gen/latchkey/v2/options_pb.ts";
 import { procedureName } from "../../src/platform/rpc/procedureName.ts";
-import { services } from "../../src/service/services.ts";
 import type { CollectionName } from "../../src/platform/storage/port/documents.ts";
+import { services } from "../../src/service/services.ts";
 import { bodyOf, type Objects } from "./bodies.ts";
 
 /** Every procedure that changes something, by the option of its method: none can be forgotten. */

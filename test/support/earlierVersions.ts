@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SCHEMA_VERSION } from "../../src/platform/storage/port/baseDocument.ts";
 import { version } from "../../src/platform/config/version.ts";
+import { SCHEMA_VERSION } from "../../src/platform/storage/port/baseDocument.ts";
 
 const root = join(import.meta.dirname, "../..");
 

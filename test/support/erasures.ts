@@ -1,19 +1,19 @@
 import { createAppendEvents } from "../../src/features/audit/appendEvents.ts";
 import { auditEvent, resource, systemSource } from "../../src/features/audit/auditEvent.ts";
-import { createAuditMover } from "../../src/features/audit/auditMover.ts";
-import { unrestrictedGrants } from "../../src/platform/authorization/authorization.ts";
-import { systemClock } from "../../src/platform/base/clock.ts";
-import { createId } from "../../src/platform/base/ids.ts";
-import type { Mutation } from "../../src/features/idempotency/mutation.ts";
-import type { Call } from "../../src/features/calls/call.ts";
-import { type EraseIdentityDeps, eraseIdentity } from "../../src/features/identities/eraseIdentity.ts";
-import type { AuditEvent } from "../../src/platform/storage/port/auditEvents.ts";
-import type { Store } from "../../src/platform/storage/port/store.ts";
 import { createAuditLogRepository } from "../../src/features/audit/auditLogRepository.ts";
+import { createAuditMover } from "../../src/features/audit/auditMover.ts";
+import type { Call } from "../../src/features/calls/call.ts";
+import type { Mutation } from "../../src/features/idempotency/mutation.ts";
+import { type EraseIdentityDeps, eraseIdentity } from "../../src/features/identities/eraseIdentity.ts";
 import { createErasuresRepository } from "../../src/features/identities/erasuresRepository.ts";
 import { createIdentitiesRepository } from "../../src/features/identities/identitiesRepository.ts";
 import { createKeysRepository } from "../../src/features/keys/keysRepository.ts";
 import { createNodesRepository } from "../../src/features/nodes/nodesRepository.ts";
+import { unrestrictedGrants } from "../../src/platform/authorization/authorization.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { createId } from "../../src/platform/base/ids.ts";
+import type { AuditEvent } from "../../src/platform/storage/port/auditEvents.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import { newDocument } from "../../src/platform/storage/repositories/shared/audited.ts";
 
 const clock = systemClock;

@@ -1,10 +1,10 @@
 import { hash, randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import { runCommand } from "../../bench/harness/commandLine.ts";
+import { createMigrationsRepository } from "../../src/features/migrations/migrationsRepository.ts";
 import { createId } from "../../src/platform/base/ids.ts";
 import type { MigrationDocument } from "../../src/platform/storage/port/documents.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
-import { createMigrationsRepository } from "../../src/features/migrations/migrationsRepository.ts";
 
 export const SEAM = "github.com/seamapi/prefixed-api-key";
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runLatchkeyHere } from "../../bench/harness/commandLine.ts";
 import { startServiceOn, withStoreOf } from "../../bench/harness/placed.ts";
-import type { Store } from "../../src/platform/storage/port/store.ts";
 import { createApisRepository } from "../../src/features/apis/apisRepository.ts";
 import { createRolesRepository } from "../../src/features/permissions/rolesRepository.ts";
+import type { Store } from "../../src/platform/storage/port/store.ts";
 import { sampleKey } from "../storage/contract/samples.ts";
 import { places } from "../support/places.ts";
 

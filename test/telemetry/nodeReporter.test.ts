@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { systemClock } from "../../src/platform/base/clock.ts";
-import type { NodeRow } from "../../src/features/nodes/nodesRepository.ts";
 import { createNodeReporter, type NodeReporter } from "../../src/features/nodes/nodeReporter.ts";
+import type { NodeRow } from "../../src/features/nodes/nodesRepository.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
 import { eventually } from "../support/eventually.ts";
 
 const away = async (): Promise<never> => {

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { createId } from "../../src/platform/base/ids.ts";
 import type { AuditLogDocument } from "../../src/platform/storage/port/documents.ts";
 import { createMetrics } from "../../src/platform/telemetry/metrics.ts";
-import { createStoreObserver, type StoreObserverOptions } from "../../src/service/storeObserver.ts";
 import { watchLeases } from "../../src/platform/telemetry/watchLeases.ts";
+import { createStoreObserver, type StoreObserverOptions } from "../../src/service/storeObserver.ts";
 
 const DAY_MS = 86_400_000;
 

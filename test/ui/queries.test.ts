@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { UsageGranularity } from "../../gen/latchkey/v2/analytics_pb.ts";
 import { allowedFunction } from "../../src/features/analytics/sql/functions.ts";
-import { columnsOf, ratelimits, rawColumns, verifications } from "../../src/features/analytics/tables/schema.ts";
 import { queryFunctions } from "../../src/features/analytics/sql/queryFunctions.ts";
+import { columnsOf, ratelimits, rawColumns, verifications } from "../../src/features/analytics/tables/schema.ts";
 import { fileText } from "../../ui/src/data/files/fileText.ts";
 import { linesSql, rankingSql } from "../../ui/src/pages/analytics/usageSql.ts";
 import { eventKinds, readEventKind, readFilters } from "../../ui/src/pages/analytics/usageView.ts";

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createCreditSpender } from "../../src/features/keys/creditSpender.ts";
+import { createKeysRepository, type KeysRepository } from "../../src/features/keys/keysRepository.ts";
 import { systemClock } from "../../src/platform/base/clock.ts";
 import { createId } from "../../src/platform/base/ids.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
-import { createKeysRepository, type KeysRepository } from "../../src/features/keys/keysRepository.ts";
 import { newDocument } from "../../src/platform/storage/repositories/shared/audited.ts";
-import { createCreditSpender } from "../../src/features/keys/creditSpender.ts";
 import { engines } from "../support/stores.ts";
 
 describe.each(engines)("on $name", (engine) => {

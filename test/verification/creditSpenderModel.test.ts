@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createCreditSpender, type Spend } from "../../src/features/keys/creditSpender.ts";
+import type { KeysRepository } from "../../src/features/keys/keysRepository.ts";
 import type { KeyDocument } from "../../src/platform/storage/port/documents.ts";
 import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
-import type { KeysRepository } from "../../src/features/keys/keysRepository.ts";
-import { createCreditSpender, type Spend } from "../../src/features/keys/creditSpender.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

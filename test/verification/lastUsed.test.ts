@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Clock } from "../../src/platform/base/clock.ts";
 import { createLastUsed, type LastUsed } from "../../src/features/verification/lastUsed.ts";
+import type { Clock } from "../../src/platform/base/clock.ts";
 
 const MINUTE = 60_000;
 

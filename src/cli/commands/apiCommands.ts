@@ -1,7 +1,7 @@
+import { createApisRepository } from "../../features/apis/apisRepository.ts";
+import { type ApiUpdate, changeApi } from "../../features/apis/changeApi.ts";
 import { systemSource } from "../../features/audit/auditEvent.ts";
 import { MOST_ENTRIES, parseIpAllowlist } from "../../platform/base/ipAllowlist.ts";
-import { type ApiUpdate, changeApi } from "../../features/apis/changeApi.ts";
-import { createApisRepository } from "../../features/apis/apisRepository.ts";
 import { readArguments } from "../arguments.ts";
 import { type Command, type CommandContext, CommandFailure, type ExitCode, UsageError } from "../command.ts";
 import { withAnnouncingStore } from "../configuredStore.ts";

@@ -1,7 +1,7 @@
+import { createAuditLogRepository } from "../../features/audit/auditLogRepository.ts";
 import { readAudit } from "../../features/audit/readAudit.ts";
 import { readChanges } from "../../features/audit/readChanges.ts";
 import { verifyAudit } from "../../features/audit/verifyAudit.ts";
-import { createAuditLogRepository } from "../../features/audit/auditLogRepository.ts";
 import { readArguments } from "../arguments.ts";
 import { droppedLine, erasedLine, missingAnchor, uncoveredLine } from "../auditTexts.ts";
 import { type Command, type ExitCode, UsageError } from "../command.ts";

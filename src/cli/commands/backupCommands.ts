@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { resolve } from "node:path";
+import { createNodesRepository } from "../../features/nodes/nodesRepository.ts";
 import type { BackupSource } from "../../operations/backup/backupSource.ts";
 import { type CheckedBackup, checkBackup } from "../../operations/backup/checkBackup.ts";
 import { embeddedSource } from "../../operations/backup/embeddedSource.ts";
@@ -11,6 +12,7 @@ import { judgeTarget, RestoreRefusedError } from "../../operations/backup/restor
 import { storeSource } from "../../operations/backup/storeSource.ts";
 import { writeBackup } from "../../operations/backup/writeBackup.ts";
 import { type Config, withoutCredentials } from "../../platform/config/loadConfig.ts";
+import { version } from "../../platform/config/version.ts";
 import { openSnapshot } from "../../platform/storage/embedded/openSnapshot.ts";
 import { isServerLockTaken } from "../../platform/storage/embedded/serverLock.ts";
 import { filesIn } from "../../platform/storage/embedded/storeFiles.ts";
@@ -18,9 +20,7 @@ import { openMongo, openStore } from "../../platform/storage/openStore.ts";
 import { StoreUnavailableError } from "../../platform/storage/port/errors.ts";
 import type { RestoreState } from "../../platform/storage/port/internalDocuments.ts";
 import type { Store } from "../../platform/storage/port/store.ts";
-import { createNodesRepository } from "../../features/nodes/nodesRepository.ts";
 import { counted } from "../../platform/util/counted.ts";
-import { version } from "../../platform/config/version.ts";
 import { readArguments } from "../arguments.ts";
 import { type Command, type CommandContext, CommandFailure, type ExitCode, UsageError } from "../command.ts";
 import { describeStore, storeExists } from "../configuredStore.ts";

@@ -1,8 +1,8 @@
 import { systemSource } from "../../features/audit/auditEvent.ts";
-import { createId } from "../../platform/base/ids.ts";
 import { algorithms } from "../../features/migrations/algorithm.ts";
-import { migrationCreated, migrationDeleted } from "../../features/migrations/registration.ts";
 import { createMigrationsRepository } from "../../features/migrations/migrationsRepository.ts";
+import { migrationCreated, migrationDeleted } from "../../features/migrations/registration.ts";
+import { createId } from "../../platform/base/ids.ts";
 import { formatTable, jsonLine, oneLine } from "../../platform/util/table.ts";
 import { readArguments } from "../arguments.ts";
 import { checkName } from "../checkName.ts";

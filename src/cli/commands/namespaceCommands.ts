@@ -1,6 +1,6 @@
 import { systemSource } from "../../features/audit/auditEvent.ts";
-import { namespaceDeleted } from "../../features/ratelimit/procedures/shared/namespaceDeleted.ts";
 import { createNamespacesRepository } from "../../features/ratelimit/namespacesRepository.ts";
+import { namespaceDeleted } from "../../features/ratelimit/procedures/shared/namespaceDeleted.ts";
 import { readArguments } from "../arguments.ts";
 import { type Command, CommandFailure } from "../command.ts";
 import { withAnnouncingStore } from "../configuredStore.ts";

@@ -1,6 +1,4 @@
 import { type AuditSource, systemSource } from "../../features/audit/auditEvent.ts";
-import { allPermissions, parsePermission } from "../../platform/authorization/authorization.ts";
-import { rootKeyTemplates } from "../../features/rootKeys/rootKeyTemplates.ts";
 import {
   createRootKey,
   findRootKey,
@@ -10,8 +8,10 @@ import {
   revokeRootKey,
   updateRootKey,
 } from "../../features/rootKeys/rootKeyChanges.ts";
-import type { RootKeyDocument } from "../../platform/storage/port/documents.ts";
 import { createRootKeysRepository, type RootKeysRepository } from "../../features/rootKeys/rootKeysRepository.ts";
+import { rootKeyTemplates } from "../../features/rootKeys/rootKeyTemplates.ts";
+import { allPermissions, parsePermission } from "../../platform/authorization/authorization.ts";
+import type { RootKeyDocument } from "../../platform/storage/port/documents.ts";
 import { formatTable, jsonLine, oneLine } from "../../platform/util/table.ts";
 import { readArguments } from "../arguments.ts";
 import { checkName } from "../checkName.ts";

@@ -1,11 +1,11 @@
 import { isEngineInstalled, requiredEngineMissing } from "../../features/analytics/embedded/isEngineInstalled.ts";
+import { createSettableClock, type SettableClock } from "../../platform/base/clock.ts";
 import { type Config, configVariables } from "../../platform/config/loadConfig.ts";
 import { suspiciousVariables } from "../../platform/config/suspiciousVariables.ts";
 import { shareOfWorker } from "../../platform/config/workersVariables.ts";
-import { createSettableClock, type SettableClock } from "../../platform/base/clock.ts";
-import { createService } from "../../service/createService.ts";
 import { createEvents, type Events } from "../../platform/telemetry/events.ts";
 import type { Log } from "../../platform/telemetry/log.ts";
+import { createService } from "../../service/createService.ts";
 import { readArguments } from "../arguments.ts";
 import { CANNOT_START, type Command, type CommandContext, CommandFailure, type ExitCode, UNHANDLED_ERROR, UsageError } from "../command.ts";
 import { createFirstRootKey, type FirstRootKey } from "../firstStart.ts";

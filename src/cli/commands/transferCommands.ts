@@ -7,14 +7,14 @@ import { exportEvents, findBegun } from "../../features/analytics/transfer/expor
 import { checkExport, importEvents } from "../../features/analytics/transfer/importEvents.ts";
 import { TransferRefusedError } from "../../features/analytics/transfer/manifest.ts";
 import { embeddedFiles, serverFiles } from "../../features/analytics/transfer/tableFiles.ts";
+import { lookAtStore } from "../../operations/lookAtStore.ts";
 import type { AnalyticsConfig } from "../../platform/config/analyticsVariables.ts";
 import { type Config, withoutCredentials } from "../../platform/config/loadConfig.ts";
+import { version } from "../../platform/config/version.ts";
 import { isServerLockTaken } from "../../platform/storage/embedded/serverLock.ts";
 import { filesIn } from "../../platform/storage/embedded/storeFiles.ts";
-import { lookAtStore } from "../../operations/lookAtStore.ts";
 import { WORKSPACE_ID } from "../../platform/storage/port/baseDocument.ts";
 import { counted } from "../../platform/util/counted.ts";
-import { version } from "../../platform/config/version.ts";
 import { readArguments } from "../arguments.ts";
 import { type Command, type CommandContext, CommandFailure } from "../command.ts";
 import { createProgressBar } from "../progressBar.ts";

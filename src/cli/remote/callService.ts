@@ -1,7 +1,7 @@
 import type { Violation } from "../../platform/base/errors.ts";
+import { version } from "../../platform/config/version.ts";
 import { isObject } from "../../platform/util/isObject.ts";
 import { oneLine } from "../../platform/util/table.ts";
-import { version } from "../../platform/config/version.ts";
 import { type CommandContext, CommandFailure, type ExitCode } from "../command.ts";
 import { type Connection, type ConnectionValues, namesService, openConnection } from "./connection.ts";
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../platform/base/clock.ts";
-import type { Limiter } from "../ratelimit/limiter.ts";
 import { type TraceOperation, untraced } from "../../platform/telemetry/tracing/tracer.ts";
+import type { Limiter } from "../ratelimit/limiter.ts";
 import { connectEmbedded, connectServer } from "./connection.ts";
 import { createDropReport } from "./dropReport.ts";
 import { EngineUnavailableError } from "./engineErrors.ts";

@@ -3,7 +3,13 @@ import type { OperationOptions } from "../../platform/storage/port/collection.ts
 import type { ApiDocument } from "../../platform/storage/port/documents.ts";
 import type { Store } from "../../platform/storage/port/store.ts";
 import { newDocument, notDeleted } from "../../platform/storage/repositories/shared/audited.ts";
-import { createModify, createRemove, type Modify, type ModifyOptions, type MoveEvents } from "../../platform/storage/repositories/shared/modify.ts";
+import {
+  createModify,
+  createRemove,
+  type Modify,
+  type ModifyOptions,
+  type MoveEvents,
+} from "../../platform/storage/repositories/shared/modify.ts";
 import { type Page, type PageRequest, readNewestPage } from "../../platform/storage/repositories/shared/page.ts";
 
 export interface ApisRepository {

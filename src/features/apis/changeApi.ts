@@ -1,7 +1,7 @@
-import { type AuditSource, auditEvent, resource } from "../audit/auditEvent.ts";
 import type { Update } from "../../platform/storage/port/collection.ts";
 import type { ApiDocument } from "../../platform/storage/port/documents.ts";
 import type { Modification } from "../../platform/storage/repositories/shared/modify.ts";
+import { type AuditSource, auditEvent, resource } from "../audit/auditEvent.ts";
 
 /** What may be changed of an API; what is left out stays. */
 export interface ApiUpdate {

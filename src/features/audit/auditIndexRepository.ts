@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
-import { chunks } from "../../platform/util/chunks.ts";
 import type { AuditEvent } from "../../platform/storage/port/auditEvents.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../platform/storage/port/baseDocument.ts";
 import type { OperationOptions } from "../../platform/storage/port/collection.ts";
 import type { AuditIndexDocument, AuditLogDocument } from "../../platform/storage/port/documents.ts";
 import type { Store } from "../../platform/storage/port/store.ts";
+import { chunks } from "../../platform/util/chunks.ts";
 
 /** Entries of a block: numbers 1–500 are block 0, 501–1000 block 1. */
 export const BLOCK = 500;

@@ -1,11 +1,11 @@
 import type { Clock } from "../../platform/base/clock.ts";
 import type { AuditStub } from "../../platform/storage/port/auditEvents.ts";
 import type { AuditLogDocument } from "../../platform/storage/port/documents.ts";
-import { type AuditIndexRepository, blockWith } from "./auditIndexRepository.ts";
-import type { AuditLogRepository } from "./auditLogRepository.ts";
 import type { AppendEvents } from "./appendEvents.ts";
 import { auditEvent, resource, systemSource } from "./auditEvent.ts";
 import { isIntact } from "./auditFaults.ts";
+import { type AuditIndexRepository, blockWith } from "./auditIndexRepository.ts";
+import type { AuditLogRepository } from "./auditLogRepository.ts";
 import { DROPPED_EVENT, DROPPED_LOG } from "./auditStub.ts";
 import { createFindSeal } from "./erasedEntry.ts";
 import { readAudit } from "./readAudit.ts";

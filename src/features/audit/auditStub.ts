@@ -1,7 +1,7 @@
 import type { AuditStub } from "../../platform/storage/port/auditEvents.ts";
 import type { OperationOptions } from "../../platform/storage/port/collection.ts";
-import type { AuditLogRepository } from "./auditLogRepository.ts";
 import type { ChainBreak } from "./auditFaults.ts";
+import type { AuditLogRepository } from "./auditLogRepository.ts";
 import { isHashedWhole } from "./chainHash.ts";
 
 /** The event that says which entries of the log were dropped; its resource is named by number and hash of the last of them. */

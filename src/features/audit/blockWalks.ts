@@ -1,7 +1,7 @@
 import pMap from "p-map";
 import type { OperationOptions } from "../../platform/storage/port/collection.ts";
-import type { AuditIndexRepository, AuditPlaces, AuditTerm } from "./auditIndexRepository.ts";
 import type { AuditFilter } from "./auditFilter.ts";
+import type { AuditIndexRepository, AuditPlaces, AuditTerm } from "./auditIndexRepository.ts";
 
 /** The next block that may have what is wanted, and where in it; without offsets: anywhere, or it has to be asked again there. */
 export interface Stop {

@@ -1,7 +1,7 @@
 import type { AuditStub } from "../../platform/storage/port/auditEvents.ts";
 import type { OperationOptions } from "../../platform/storage/port/collection.ts";
-import type { AuditLogRepository } from "./auditLogRepository.ts";
 import { BEFORE_ALL, type ChainBreak, faultsOf, type Place } from "./auditFaults.ts";
+import type { AuditLogRepository } from "./auditLogRepository.ts";
 import { breakOfStub, judgeBeginning } from "./auditStub.ts";
 import { createErasedCount, type ErasedCount } from "./erasedCount.ts";
 import { readChain } from "./readAudit.ts";

@@ -1,11 +1,11 @@
 import type { AuditResource } from "../../platform/storage/port/auditEvents.ts";
 import type { AuditLogDocument } from "../../platform/storage/port/documents.ts";
-import type { AuditLogRepository } from "./auditLogRepository.ts";
 import { chunks } from "../../platform/util/chunks.ts";
 import { counted } from "../../platform/util/counted.ts";
 import type { AppendEvents } from "./appendEvents.ts";
 import { type AuditSource, auditEvent } from "./auditEvent.ts";
 import { faultsOf } from "./auditFaults.ts";
+import type { AuditLogRepository } from "./auditLogRepository.ts";
 import { DROPPED_EVENT } from "./auditStub.ts";
 import { ERASED_EVENT, hasTexts, sealOf, sealsText, statedSeals, withoutTexts } from "./erasedEntry.ts";
 

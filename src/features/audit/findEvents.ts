@@ -1,8 +1,8 @@
 import type { OperationOptions } from "../../platform/storage/port/collection.ts";
 import type { AuditLogDocument } from "../../platform/storage/port/documents.ts";
+import { type AuditFilter, matchesFilter, termsOfFilter } from "./auditFilter.ts";
 import { type AuditIndexRepository, BLOCK } from "./auditIndexRepository.ts";
 import type { AuditLogRepository } from "./auditLogRepository.ts";
-import { type AuditFilter, matchesFilter, termsOfFilter } from "./auditFilter.ts";
 import { type BlockWalk, type Stop, walkSpans, walkTerms } from "./blockWalks.ts";
 
 /** Rows that one page looks at: beyond them it ends, and the caller goes on from there. The block that it is at comes on top. */

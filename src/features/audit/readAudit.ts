@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { OperationOptions } from "../../platform/storage/port/collection.ts";
 import type { AuditLogDocument } from "../../platform/storage/port/documents.ts";
-import type { AuditLogRepository } from "./auditLogRepository.ts";
 import { BEFORE_ALL, type Place } from "./auditFaults.ts";
+import type { AuditLogRepository } from "./auditLogRepository.ts";
 import { createFindSeal, type Stated } from "./erasedEntry.ts";
 
 const PAGE = 500;

@@ -1,6 +1,6 @@
 import type { AuditStub } from "../../platform/storage/port/auditEvents.ts";
-import type { AuditLogRepository } from "./auditLogRepository.ts";
 import { type AuditFault, BEFORE_ALL, faultsOf, type Place } from "./auditFaults.ts";
+import type { AuditLogRepository } from "./auditLogRepository.ts";
 import { breakOfStub, judgeBeginning } from "./auditStub.ts";
 import { createErasedCount, type ErasedCount, isUnhashed } from "./erasedCount.ts";
 import { readChain } from "./readAudit.ts";

@@ -1,14 +1,14 @@
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import type { Visit } from "../../platform/rpc/visit.ts";
 import type { Caller } from "../../platform/authorization/authorization.ts";
 import type { Degraded } from "../../platform/base/behalf.ts";
 import type { Violation } from "../../platform/base/errors.ts";
 import type { IdPrefix } from "../../platform/base/ids.ts";
 import type { Precondition, RevisedObject } from "../../platform/base/revisions.ts";
+import type { Visit } from "../../platform/rpc/visit.ts";
 import type { DrawBytes } from "../../platform/secrets/secret.ts";
-import type { Mutation } from "../idempotency/mutation.ts";
 import type { AuditEvent } from "../../platform/storage/port/auditEvents.ts";
 import { DuplicateKeyError } from "../../platform/storage/port/errors.ts";
+import type { Mutation } from "../idempotency/mutation.ts";
 
 /** What a procedure knows of the call beside its request message. */
 export interface Call {

@@ -1,7 +1,7 @@
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { changes } from "../../../gen/latchkey/v2/options_pb.ts";
-import type { CallKind, CountedProcedure } from "../../platform/telemetry/callMetrics.ts";
 import { procedureName } from "../../platform/rpc/procedureName.ts";
+import type { CallKind, CountedProcedure } from "../../platform/telemetry/callMetrics.ts";
 
 /** What callers wait for on the way of their own requests. */
 const hot: Readonly<Record<string, CallKind>> = {

@@ -1,20 +1,20 @@
 import type { DescMethodUnary, Message } from "@bufbuild/protobuf";
 import type { Caller } from "../../platform/authorization/authorization.ts";
 import type { Precondition } from "../../platform/base/revisions.ts";
+import { jsonWriter } from "../../platform/codec/json/jsonForm.ts";
+import type { IncomingCall } from "../../platform/rpc/incomingCall.ts";
+import { procedureName } from "../../platform/rpc/procedureName.ts";
+import { toServiceError } from "../../platform/rpc/toServiceError.ts";
 import { hashKey } from "../../platform/secrets/keySecret.ts";
 import { type Secret, secret } from "../../platform/secrets/secret.ts";
+import { oncePer } from "../../platform/util/oncePer.ts";
 import { reservationId } from "../idempotency/idempotencyKey.ts";
 import { answerKeyedCall } from "../idempotency/keyedCall.ts";
 import type { Reservations } from "../idempotency/reservations.ts";
-import type { AnyProcedure } from "../registry.ts";
-import { toServiceError } from "../../platform/rpc/toServiceError.ts";
 import { bearerToken } from "../rootKeys/authenticator.ts";
-import { oncePer } from "../../platform/util/oncePer.ts";
-import { jsonWriter } from "../../platform/codec/json/jsonForm.ts";
-import type { IncomingCall } from "../../platform/rpc/incomingCall.ts";
 import { createKeptAnswers } from "./keptAnswers.ts";
 import { PipelineCall } from "./pipelineCall.ts";
-import { procedureName } from "../../platform/rpc/procedureName.ts";
+import type { AnyProcedure } from "./procedureTable.ts";
 import { requestFingerprint } from "./requestFingerprint.ts";
 
 /** A call with an Idempotency-Key, as the pipeline has it. */

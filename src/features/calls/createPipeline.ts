@@ -3,21 +3,21 @@ import { changes, if_match } from "../../../gen/latchkey/v2/options_pb.ts";
 import type { Caller } from "../../platform/authorization/authorization.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { invalidInput, isServiceFault, ServiceError, type Violation } from "../../platform/base/errors.ts";
-import type { CallerPath } from "../../platform/fairness/fairShares.ts";
-import { checkIdempotencyKey } from "../idempotency/idempotencyKey.ts";
-import type { AnyProcedure, ProcedureTable } from "../registry.ts";
-import { toServiceError } from "../../platform/rpc/toServiceError.ts";
-import type { CallerOfCall, UsedPermissions } from "../rootKeys/usedPermissions.ts";
-import type { CallMetrics, CallOutcome } from "../../platform/telemetry/callMetrics.ts";
 import { mostFindings } from "../../platform/codec/rules/findings.ts";
+import type { CallerPath } from "../../platform/fairness/fairShares.ts";
 import type { Capacity } from "../../platform/http/capacity.ts";
 import { type ClientAddress, networkOf } from "../../platform/http/clientAddress.ts";
+import type { IncomingCall, Pipeline, Response } from "../../platform/rpc/incomingCall.ts";
+import { toServiceError } from "../../platform/rpc/toServiceError.ts";
+import type { CallMetrics, CallOutcome } from "../../platform/telemetry/callMetrics.ts";
+import { checkIdempotencyKey } from "../idempotency/idempotencyKey.ts";
+import type { CallerOfCall, UsedPermissions } from "../rootKeys/usedPermissions.ts";
 import { countedProcedure } from "./countedProcedure.ts";
 import type { Idempotency } from "./createIdempotency.ts";
 import { readIfMatch } from "./ifMatch.ts";
-import type { IncomingCall, Pipeline, Response } from "../../platform/rpc/incomingCall.ts";
 import type { ManagementLimit } from "./managementLimit.ts";
 import { PipelineCall } from "./pipelineCall.ts";
+import type { AnyProcedure, ProcedureTable } from "./procedureTable.ts";
 
 export interface PipelineOptions {
   readonly clock: Clock;

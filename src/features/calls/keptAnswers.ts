@@ -1,11 +1,11 @@
 import { type DescMethodUnary, getOption } from "@bufbuild/protobuf";
 import { no_store } from "../../../gen/latchkey/v2/options_pb.ts";
-import type { CallerPath } from "../../platform/fairness/fairShares.ts";
-import type { KeptAnswers } from "../idempotency/keyedCall.ts";
-import { openAnswer, sealAnswer } from "../idempotency/seed.ts";
 import { messageShape } from "../../platform/codec/compileShape.ts";
 import { decoder } from "../../platform/codec/decoder.ts";
 import { jsonWriter } from "../../platform/codec/json/jsonForm.ts";
+import type { CallerPath } from "../../platform/fairness/fairShares.ts";
+import type { KeptAnswers } from "../idempotency/keyedCall.ts";
+import { openAnswer, sealAnswer } from "../idempotency/seed.ts";
 
 /**
  * Keeps answers of one procedure as /v2 JSON without `meta`. Only those that may hold a secret are encrypted: the erasure of a person

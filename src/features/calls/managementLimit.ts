@@ -1,6 +1,6 @@
 import { ServiceError } from "../../platform/base/errors.ts";
-import type { CheckResult, Limiter } from "../ratelimit/limiter.ts";
 import type { IncomingCall } from "../../platform/rpc/incomingCall.ts";
+import type { CheckResult, Limiter } from "../ratelimit/limiter.ts";
 
 const MINUTE_MS = 60_000;
 /** One workspace, one counter for all root keys. */

@@ -1,9 +1,9 @@
 import type { ServiceError } from "../../platform/base/errors.ts";
 import type { RevisedObject } from "../../platform/base/revisions.ts";
-import type { Change } from "../idempotency/mutation.ts";
 import type { AuditEvent } from "../../platform/storage/port/auditEvents.ts";
 import { DuplicateKeyError } from "../../platform/storage/port/errors.ts";
 import { type Modification, type Modify, type Revised, updated } from "../../platform/storage/repositories/shared/modify.ts";
+import type { Change } from "../idempotency/mutation.ts";
 import { type Call, isOwnWrite } from "./call.ts";
 
 /**

@@ -1,14 +1,14 @@
-import type { Visit } from "../../platform/rpc/visit.ts";
 import type { Caller } from "../../platform/authorization/authorization.ts";
 import type { Degraded } from "../../platform/base/behalf.ts";
 import { createId, deriveId, type IdPrefix } from "../../platform/base/ids.ts";
 import { type Precondition, type RevisedObject, tagOf } from "../../platform/base/revisions.ts";
+import type { IncomingCall } from "../../platform/rpc/incomingCall.ts";
+import type { Visit } from "../../platform/rpc/visit.ts";
 import { type DrawBytes, drawRandom } from "../../platform/secrets/secret.ts";
 import type { KeyedRun } from "../idempotency/keyedCall.ts";
 import type { MarkEvents, Mutation } from "../idempotency/mutation.ts";
 import { drawFrom } from "../idempotency/seed.ts";
 import type { Call } from "./call.ts";
-import type { IncomingCall } from "../../platform/rpc/incomingCall.ts";
 
 /** No other run looks for them. */
 const unmarked: MarkEvents = (events) => events;

@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import type { Message } from "@bufbuild/protobuf";
-import type { PermitRequest } from "../../platform/fairness/fairSemaphore.ts";
-import { isObject } from "../../platform/util/isObject.ts";
 import { jsonDigest } from "../../platform/codec/json/jsonDigest.ts";
 import type { WriteJson } from "../../platform/codec/json/jsonForm.ts";
 import { inTurns } from "../../platform/codec/largeMessages.ts";
+import type { PermitRequest } from "../../platform/fairness/fairSemaphore.ts";
+import { isObject } from "../../platform/util/isObject.ts";
 
 /** Bytes beyond which the digest is used: kept fingerprints are compared with new ones, so this never changes. */
 const longText: number = 64 * 1024;

@@ -1,18 +1,18 @@
 import { timingSafeEqual } from "node:crypto";
-import { type AuditSource, auditEvent, resource } from "../audit/auditEvent.ts";
 import type { Caller } from "../../platform/authorization/authorization.ts";
 import type { Behalf } from "../../platform/base/behalf.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import { needsElevation } from "./elevation.ts";
-import { ELEVATION_MS, hasEnded, isElevated, renews, type SessionBounds } from "./sessionTimes.ts";
 import { ServiceError } from "../../platform/base/errors.ts";
+import type { Holder, LiveSession, Visit } from "../../platform/rpc/visit.ts";
 import { hashKey } from "../../platform/secrets/keySecret.ts";
 import type { Secret } from "../../platform/secrets/secret.ts";
 import { createSessionToken, looksLikeSessionToken } from "../../platform/secrets/sessionToken.ts";
 import type { SessionDocument } from "../../platform/storage/port/consoleDocuments.ts";
-import type { SessionsRepository } from "./sessionsRepository.ts";
+import { type AuditSource, auditEvent, resource } from "../audit/auditEvent.ts";
+import { needsElevation } from "./elevation.ts";
 import type { FindHolder } from "./holders.ts";
-import type { Holder, LiveSession, Visit } from "../../platform/rpc/visit.ts";
+import type { SessionsRepository } from "./sessionsRepository.ts";
+import { ELEVATION_MS, hasEnded, isElevated, renews, type SessionBounds } from "./sessionTimes.ts";
 
 /** How long rows stay behind the end of their sessions, in ms, whatever became of them. */
 const KEPT_MS = 3_600_000;

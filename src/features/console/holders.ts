@@ -1,12 +1,12 @@
 import { allows, allPermissions, type Caller, compileGrants, unrestrictedGrants } from "../../platform/authorization/authorization.ts";
 import type { Behalf } from "../../platform/base/behalf.ts";
-import { mappedPermissions, type PermissionMapping } from "../../platform/config/permissionMapping.ts";
 import { isSameIssuer, type Person, personId } from "../../platform/base/person.ts";
-import { admitted } from "../rootKeys/authenticator.ts";
+import { mappedPermissions, type PermissionMapping } from "../../platform/config/permissionMapping.ts";
+import type { Holder } from "../../platform/rpc/visit.ts";
 import type { SessionDocument } from "../../platform/storage/port/consoleDocuments.ts";
 import type { RootKeyDocument } from "../../platform/storage/port/documents.ts";
+import { admitted } from "../rootKeys/authenticator.ts";
 import type { RootKeysRepository } from "../rootKeys/rootKeysRepository.ts";
-import type { Holder } from "../../platform/rpc/visit.ts";
 
 /** The providers of people's identities that this service knows, and what people may do here. */
 export interface PersonSettings {

@@ -1,12 +1,12 @@
-import { type AuditEventName, auditEvent } from "../audit/auditEvent.ts";
 import type { Behalf } from "../../platform/base/behalf.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import { isTold, retryAfter, withFailure } from "./signInBound.ts";
 import { ServiceError } from "../../platform/base/errors.ts";
+import type { Visit } from "../../platform/rpc/visit.ts";
 import { createKeyedMutex } from "../../platform/storage/keyedMutex.ts";
 import type { AuditResource } from "../../platform/storage/port/auditEvents.ts";
+import { type AuditEventName, auditEvent } from "../audit/auditEvent.ts";
 import type { FailedSignInsRepository } from "./failedSignInsRepository.ts";
-import type { Visit } from "../../platform/rpc/visit.ts";
+import { isTold, retryAfter, withFailure } from "./signInBound.ts";
 
 /** How long what an address failed at is kept, in ms: the log has been told by then. */
 const KEPT_MS = 86_400_000;

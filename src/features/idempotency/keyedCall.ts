@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Caller, type Permission, requirePermissions } from "../../platform/authorization/authorization.ts";
-import type { Behalf } from "../../platform/base/behalf.ts";
 import { requireStillContained } from "../../platform/authorization/containment.ts";
+import type { Behalf } from "../../platform/base/behalf.ts";
 import type { ServiceError } from "../../platform/base/errors.ts";
 import type { HandOut } from "../../platform/base/handOut.ts";
 import type { Precondition } from "../../platform/base/revisions.ts";

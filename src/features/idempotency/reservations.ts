@@ -3,9 +3,9 @@ import type { Behalf } from "../../platform/base/behalf.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { Announcer } from "../../platform/storage/decorators/announceWrites.ts";
 import type { IdempotencyDocument } from "../../platform/storage/port/documents.ts";
-import type { ReservationsRepository } from "./reservationsRepository.ts";
 import type { Change } from "./mutation.ts";
 import { type ReservationState, stateOf } from "./reservationState.ts";
+import type { ReservationsRepository } from "./reservationsRepository.ts";
 
 /** How long an answer is kept, counted from the arrival of its call. */
 const KEEP_MS = 24 * 60 * 60_000;

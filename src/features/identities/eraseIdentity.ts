@@ -1,18 +1,18 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ErasureSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
-import { auditEvent, resource } from "../audit/auditEvent.ts";
-import { AUDIT_FORMAT } from "../audit/chainHash.ts";
 import { requirePermissions } from "../../platform/authorization/authorization.ts";
 import { ServiceError } from "../../platform/base/errors.ts";
 import type { IdentityDocument } from "../../platform/storage/port/documents.ts";
-import type { Erasure } from "./erasuresRepository.ts";
-import type { IdentitiesRepository } from "./identitiesRepository.ts";
-import type { NodesRepository } from "../nodes/nodesRepository.ts";
-import { showSequence } from "../audit/procedures/showSequence.ts";
-import { auditSource } from "../audit/auditSource.ts";
+import { auditEvent, resource } from "../audit/auditEvent.ts";
+import { auditSource } from "../calls/auditSource.ts";
+import { AUDIT_FORMAT } from "../audit/chainHash.ts";
+import { showSequence } from "../audit/showSequence.ts";
 import type { Call } from "../calls/call.ts";
 import { changeSeveral } from "../calls/mutations.ts";
+import type { NodesRepository } from "../nodes/nodesRepository.ts";
+import type { Erasure } from "./erasuresRepository.ts";
 import { identityNotFound, lookUpIdentity } from "./findIdentity.ts";
+import type { IdentitiesRepository } from "./identitiesRepository.ts";
 import { ratelimitEvents } from "./ratelimitEvents.ts";
 import { type RunErasureDeps, runErasure } from "./runErasure.ts";
 

@@ -1,4 +1,3 @@
-import { chunks } from "../../platform/util/chunks.ts";
 import type { AuditEvent } from "../../platform/storage/port/auditEvents.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../platform/storage/port/baseDocument.ts";
 import type { OperationOptions } from "../../platform/storage/port/collection.ts";
@@ -6,6 +5,7 @@ import type { KeyDocument } from "../../platform/storage/port/documents.ts";
 import type { ErasureState } from "../../platform/storage/port/internalDocuments.ts";
 import type { Store } from "../../platform/storage/port/store.ts";
 import { withEvents } from "../../platform/storage/repositories/shared/audited.ts";
+import { chunks } from "../../platform/util/chunks.ts";
 
 /** The erasure of a person that has begun and did not end yet. */
 export interface Erasure extends ErasureState {

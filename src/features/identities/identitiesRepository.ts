@@ -1,4 +1,3 @@
-import { foldCase } from "../../platform/util/foldCase.ts";
 import type { AuditEvent } from "../../platform/storage/port/auditEvents.ts";
 import { WORKSPACE_ID } from "../../platform/storage/port/baseDocument.ts";
 import type { OperationOptions, Update } from "../../platform/storage/port/collection.ts";
@@ -8,6 +7,7 @@ import { newDocument, notDeleted } from "../../platform/storage/repositories/sha
 import { insertOrReuse } from "../../platform/storage/repositories/shared/insertOrReuse.ts";
 import { createModify, type Modify, type ModifyOptions, type MoveEvents } from "../../platform/storage/repositories/shared/modify.ts";
 import { type Page, type PageRequest, readPage, searchText } from "../../platform/storage/repositories/shared/page.ts";
+import { foldCase } from "../../platform/util/foldCase.ts";
 
 export interface NewIdentity {
   readonly id: string;

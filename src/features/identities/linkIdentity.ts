@@ -1,9 +1,9 @@
-import { auditEvent, resource } from "../audit/auditEvent.ts";
 import { createId } from "../../platform/base/ids.ts";
 import type { IdentityDocument } from "../../platform/storage/port/documents.ts";
-import type { IdentitiesRepository } from "./identitiesRepository.ts";
-import { auditSource } from "../audit/auditSource.ts";
+import { auditEvent, resource } from "../audit/auditEvent.ts";
+import { auditSource } from "../calls/auditSource.ts";
 import type { Call } from "../calls/call.ts";
+import type { IdentitiesRepository } from "./identitiesRepository.ts";
 
 /** The identity of this externalId, made if there is none. */
 export const linkIdentity = (

@@ -1,6 +1,6 @@
-import { readChanges } from "../audit/readChanges.ts";
 import type { AuditResource } from "../../platform/storage/port/auditEvents.ts";
 import type { AuditLogDocument } from "../../platform/storage/port/documents.ts";
+import { readChanges } from "../audit/readChanges.ts";
 
 /** Whom an erasure is about, as far as entries of the audit log tell. */
 export interface Person {

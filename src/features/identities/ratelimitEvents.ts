@@ -1,7 +1,7 @@
-import { type AuditSource, auditEvent, resource } from "../audit/auditEvent.ts";
 import type { AuditEvent, AuditResource } from "../../platform/storage/port/auditEvents.ts";
 import type { StoredRatelimit } from "../../platform/storage/port/documents.ts";
 import { changesOfRatelimit } from "../../platform/storage/repositories/shared/describeChanges.ts";
+import { type AuditSource, auditEvent, resource } from "../audit/auditEvent.ts";
 
 const isSame = (a: StoredRatelimit, b: StoredRatelimit): boolean =>
   a.limit === b.limit && a.duration === b.duration && a.autoApply === b.autoApply;

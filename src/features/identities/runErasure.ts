@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "../../platform/base/clock.ts";
+import type { AuditLogDocument, KeyDocument } from "../../platform/storage/port/documents.ts";
+import { redactedText } from "../../platform/storage/repositories/shared/changeText.ts";
 import type { Analytics } from "../analytics/createAnalytics.ts";
 import type { AppendEvents } from "../audit/appendEvents.ts";
 import { auditEvent, resource } from "../audit/auditEvent.ts";
-import { eraseEntries } from "../audit/eraseEntries.ts";
-import type { Clock } from "../../platform/base/clock.ts";
-import type { AuditLogDocument, KeyDocument } from "../../platform/storage/port/documents.ts";
 import type { AuditLogRepository } from "../audit/auditLogRepository.ts";
+import { auditSource } from "../calls/auditSource.ts";
+import { eraseEntries } from "../audit/eraseEntries.ts";
+import type { Call } from "../calls/call.ts";
 import type { Erasure, ErasuresRepository } from "./erasuresRepository.ts";
 import type { IdentitiesRepository } from "./identitiesRepository.ts";
-import { redactedText } from "../../platform/storage/repositories/shared/changeText.ts";
-import { auditSource } from "../audit/auditSource.ts";
-import type { Call } from "../calls/call.ts";
 import { namesPerson, resourcesOf } from "./personalEntries.ts";
 
 /** Keys of one write. */

@@ -1,6 +1,6 @@
 import type { Behalf } from "../../platform/base/behalf.ts";
-import { bringInRefills } from "./refill.ts";
 import type { KeysRepository } from "./keysRepository.ts";
+import { bringInRefills } from "./refill.ts";
 import { refillCredits } from "./refillCredits.ts";
 
 /** More than this many spends of one key never share a write. */

@@ -1,10 +1,10 @@
-import { foldCase } from "../../platform/util/foldCase.ts";
 import { WORKSPACE_ID } from "../../platform/storage/port/baseDocument.ts";
 import type { Filter, OperationOptions } from "../../platform/storage/port/collection.ts";
 import type { KeyDocument } from "../../platform/storage/port/documents.ts";
 import type { Store } from "../../platform/storage/port/store.ts";
 import { beginningWith } from "../../platform/storage/port/textRange.ts";
 import { notDeleted } from "../../platform/storage/repositories/shared/audited.ts";
+import { foldCase } from "../../platform/util/foldCase.ts";
 
 /** Characters of a name that its index holds: a position in it has to fit in a cursor. */
 const NAME_KEY_LENGTH = 100;

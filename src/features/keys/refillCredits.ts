@@ -1,11 +1,11 @@
-import { auditEvent, resource } from "../audit/auditEvent.ts";
 import type { Behalf } from "../../platform/base/behalf.ts";
 import { createId } from "../../platform/base/ids.ts";
-import { bringInRefills, type Refilled } from "./refill.ts";
 import type { AuditEvent } from "../../platform/storage/port/auditEvents.ts";
 import type { KeyDocument } from "../../platform/storage/port/documents.ts";
-import { balanceOf, type KeyModification, type KeysRepository } from "./keysRepository.ts";
 import { changesOfKey } from "../../platform/storage/repositories/shared/describeChanges.ts";
+import { auditEvent, resource } from "../audit/auditEvent.ts";
+import { balanceOf, type KeyModification, type KeysRepository } from "./keysRepository.ts";
+import { bringInRefills, type Refilled } from "./refill.ts";
 
 /** One event per application, by the service itself, with the old and the new balance (keys §1.9). */
 const refillEvent = (key: KeyDocument, refilled: Refilled, now: number): AuditEvent => {

@@ -1,5 +1,5 @@
-import { type AuditSource, auditEvent, resource } from "../audit/auditEvent.ts";
 import type { AuditEvent } from "../../platform/storage/port/auditEvents.ts";
+import { type AuditSource, auditEvent, resource } from "../audit/auditEvent.ts";
 
 /** The events of registering and removing imports of keys; the command line and the procedures of `migrations` use the same. */
 

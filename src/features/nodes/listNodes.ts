@@ -8,8 +8,8 @@ import { requirePermissions } from "../../platform/authorization/authorization.t
 import type { Clock } from "../../platform/base/clock.ts";
 import type { NodeDocument } from "../../platform/storage/port/internalDocuments.ts";
 import type { NodeFacts } from "../../platform/storage/port/nodeFacts.ts";
-import type { NodesRepository } from "./nodesRepository.ts";
 import type { Procedure } from "../calls/call.ts";
+import type { NodesRepository } from "./nodesRepository.ts";
 
 export interface NodesDeps {
   readonly nodes: NodesRepository;

@@ -1,14 +1,14 @@
 import { hostname } from "node:os";
-import { AUDIT_FORMAT } from "../audit/chainHash.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import type { CacheSize } from "../../platform/cache/createCache.ts";
 import type { AnalyticsConfig } from "../../platform/config/analyticsVariables.ts";
-import type { Clock } from "../../platform/base/clock.ts";
+import { version } from "../../platform/config/version.ts";
 import type { Capacity } from "../../platform/http/capacity.ts";
 import type { Store } from "../../platform/storage/port/store.ts";
-import type { NodesRepository } from "./nodesRepository.ts";
 import type { Metrics } from "../../platform/telemetry/metrics.ts";
+import { AUDIT_FORMAT } from "../audit/chainHash.ts";
 import { createNodeReporter, type NodeReporter } from "./nodeReporter.ts";
-import { version } from "../../platform/config/version.ts";
+import type { NodesRepository } from "./nodesRepository.ts";
 
 export interface ReportNodeOptions {
   /** The one that all nodes share. */

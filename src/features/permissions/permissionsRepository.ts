@@ -5,7 +5,13 @@ import type { PermissionDocument } from "../../platform/storage/port/documents.t
 import type { Store } from "../../platform/storage/port/store.ts";
 import { newDocument, notDeleted } from "../../platform/storage/repositories/shared/audited.ts";
 import { insertOrReuse } from "../../platform/storage/repositories/shared/insertOrReuse.ts";
-import { createModify, createRemove, type Modify, type ModifyOptions, type MoveEvents } from "../../platform/storage/repositories/shared/modify.ts";
+import {
+  createModify,
+  createRemove,
+  type Modify,
+  type ModifyOptions,
+  type MoveEvents,
+} from "../../platform/storage/repositories/shared/modify.ts";
 import { type Page, type PageRequest, readPage, searchText } from "../../platform/storage/repositories/shared/page.ts";
 
 export interface NewPermission {

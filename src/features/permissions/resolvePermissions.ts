@@ -1,11 +1,11 @@
 import pMap from "p-map";
-import { auditEvent, resource } from "../audit/auditEvent.ts";
 import { createId } from "../../platform/base/ids.ts";
 import type { PermissionDocument } from "../../platform/storage/port/documents.ts";
-import { type PermissionsRepository, slugKey } from "./permissionsRepository.ts";
 import { chunks } from "../../platform/util/chunks.ts";
-import { auditSource } from "../audit/auditSource.ts";
+import { auditEvent, resource } from "../audit/auditEvent.ts";
+import { auditSource } from "../calls/auditSource.ts";
 import type { Call } from "../calls/call.ts";
+import { type PermissionsRepository, slugKey } from "./permissionsRepository.ts";
 
 /** Permissions of one read: it bounds the time that one may take. */
 const LOOKED_UP = 1_000;

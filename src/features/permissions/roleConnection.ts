@@ -1,6 +1,6 @@
-import { type AuditSource, auditEvent, resource } from "../audit/auditEvent.ts";
 import type { AuditEvent } from "../../platform/storage/port/auditEvents.ts";
 import type { PermissionDocument, RoleDocument } from "../../platform/storage/port/documents.ts";
+import { type AuditSource, auditEvent, resource } from "../audit/auditEvent.ts";
 
 /** Makes the event of giving a permission to a role, or of taking it away. */
 export const roleConnection = (

@@ -1,4 +1,3 @@
-import { foldCase } from "../../platform/util/foldCase.ts";
 import type { AuditEvent } from "../../platform/storage/port/auditEvents.ts";
 import { WORKSPACE_ID } from "../../platform/storage/port/baseDocument.ts";
 import type { OperationOptions } from "../../platform/storage/port/collection.ts";
@@ -6,8 +5,15 @@ import type { RoleDocument } from "../../platform/storage/port/documents.ts";
 import type { Store } from "../../platform/storage/port/store.ts";
 import { newDocument, notDeleted } from "../../platform/storage/repositories/shared/audited.ts";
 import { insertOrReuse } from "../../platform/storage/repositories/shared/insertOrReuse.ts";
-import { createModify, createRemove, type Modify, type ModifyOptions, type MoveEvents } from "../../platform/storage/repositories/shared/modify.ts";
+import {
+  createModify,
+  createRemove,
+  type Modify,
+  type ModifyOptions,
+  type MoveEvents,
+} from "../../platform/storage/repositories/shared/modify.ts";
 import { type Page, type PageRequest, readPage, searchText } from "../../platform/storage/repositories/shared/page.ts";
+import { foldCase } from "../../platform/util/foldCase.ts";
 
 export interface NewRole {
   readonly id: string;

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type CounterPlace, comparePlaces, counterKeysOf, placeOfKey } from "./counterKey.ts";
 import type { SharedCounter } from "../../platform/storage/counters/sharedCounter.ts";
-import { chunks } from "../../platform/util/chunks.ts";
 import type { OperationOptions } from "../../platform/storage/port/collection.ts";
 import type { KeyedCounter, KeyRange } from "../../platform/storage/port/counters.ts";
 import type { Store } from "../../platform/storage/port/store.ts";
 import { beginningWith } from "../../platform/storage/port/textRange.ts";
+import { chunks } from "../../platform/util/chunks.ts";
+import { type CounterPlace, comparePlaces, counterKeysOf, placeOfKey } from "./counterKey.ts";
 
 /** A counter of a namespace, as the store has it. */
 export interface ListedCounter extends CounterPlace {

@@ -1,14 +1,9 @@
 import type { Clock } from "../../platform/base/clock.ts";
-import type { CounterPlace } from "./counterKey.ts";
 import { type RolledForward, rollForward } from "../../platform/storage/counters/rollForward.ts";
 import { weightedPrevious, windowEnd } from "../../platform/storage/counters/slidingWindow.ts";
 import type { OperationOptions } from "../../platform/storage/port/collection.ts";
-import {
-  ALL_LENGTHS,
-  type CounterListRepository,
-  type Lengths,
-  type ListedCounter,
-} from "./counterListRepository.ts";
+import type { CounterPlace } from "./counterKey.ts";
+import { ALL_LENGTHS, type CounterListRepository, type Lengths, type ListedCounter } from "./counterListRepository.ts";
 import type { Limiter } from "./limiter.ts";
 
 /** Counters that one page looks at, when most of them count no more. */

@@ -1,13 +1,13 @@
+import type { Behalf } from "../../platform/base/behalf.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import type { Cached } from "../../platform/cache/cacheEntry.ts";
 import type { Contact } from "../../platform/cache/contact.ts";
 import { type CacheSize, createCache } from "../../platform/cache/createCache.ts";
 import type { Invalidations } from "../../platform/cache/invalidations.ts";
-import type { Behalf } from "../../platform/base/behalf.ts";
-import type { Clock } from "../../platform/base/clock.ts";
-import { compileOverrides, type OverrideMatcher } from "./overridePattern.ts";
 import type { NamespaceDocument } from "../../platform/storage/port/documents.ts";
 import { namespaceTag, overridesTag } from "../../platform/storage/port/tags.ts";
 import type { NamespacesRepository } from "./namespacesRepository.ts";
+import { compileOverrides, type OverrideMatcher } from "./overridePattern.ts";
 import type { LiveOverride, OverridesRepository } from "./overridesRepository.ts";
 
 /** A namespace with what its checks need. */

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Contact } from "../../platform/cache/contact.ts";
-import { type CacheSize, createCache } from "../../platform/cache/createCache.ts";
-import type { Invalidations } from "../../platform/cache/invalidations.ts";
 import { type Caller, compileGrants, unrestrictedGrants } from "../../platform/authorization/authorization.ts";
 import type { Behalf } from "../../platform/base/behalf.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { ServiceError } from "../../platform/base/errors.ts";
+import type { Contact } from "../../platform/cache/contact.ts";
+import { type CacheSize, createCache } from "../../platform/cache/createCache.ts";
+import type { Invalidations } from "../../platform/cache/invalidations.ts";
 import type { Share } from "../../platform/fairness/fairShares.ts";
 import { hashKey } from "../../platform/secrets/keySecret.ts";
 import { looksLikeRootKey } from "../../platform/secrets/rootKeySecret.ts";

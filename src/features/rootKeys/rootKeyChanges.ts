@@ -1,4 +1,3 @@
-import { type AuditSource, auditEvent, resource } from "../audit/auditEvent.ts";
 import { allows, formatPermission, parsePermission } from "../../platform/authorization/authorization.ts";
 import { invalidInput, ServiceError, type Violation } from "../../platform/base/errors.ts";
 import { createId } from "../../platform/base/ids.ts";
@@ -7,10 +6,11 @@ import type { Secret } from "../../platform/secrets/secret.ts";
 import type { AuditEvent } from "../../platform/storage/port/auditEvents.ts";
 import type { OperationOptions, Update } from "../../platform/storage/port/collection.ts";
 import type { RootKeyDocument } from "../../platform/storage/port/documents.ts";
-import type { RootKeysRepository } from "./rootKeysRepository.ts";
 import { newDocument } from "../../platform/storage/repositories/shared/audited.ts";
 import type { Modification } from "../../platform/storage/repositories/shared/modify.ts";
+import { type AuditSource, auditEvent, resource } from "../audit/auditEvent.ts";
 import { admitted } from "./authenticator.ts";
+import type { RootKeysRepository } from "./rootKeysRepository.ts";
 
 /** Managing root keys (protocol §7); the command line and the procedures of `rootKeys` use the same functions. */
 

@@ -5,7 +5,13 @@ import type { OperationOptions } from "../../platform/storage/port/collection.ts
 import type { RootKeyDocument } from "../../platform/storage/port/documents.ts";
 import type { Store } from "../../platform/storage/port/store.ts";
 import { notDeleted } from "../../platform/storage/repositories/shared/audited.ts";
-import { createModify, createRemove, type Modify, type ModifyOptions, type MoveEvents } from "../../platform/storage/repositories/shared/modify.ts";
+import {
+  createModify,
+  createRemove,
+  type Modify,
+  type ModifyOptions,
+  type MoveEvents,
+} from "../../platform/storage/repositories/shared/modify.ts";
 import { type Page, type PageRequest, readPage } from "../../platform/storage/repositories/shared/page.ts";
 
 const PAGE = 500;

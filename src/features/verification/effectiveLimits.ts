@@ -1,5 +1,5 @@
-import { limitCounterKey } from "../ratelimit/counterKey.ts";
 import type { IdentityDocument, KeyDocument, StoredRatelimit } from "../../platform/storage/port/documents.ts";
+import { limitCounterKey } from "../ratelimit/counterKey.ts";
 import { byName, type LimitCheck } from "./limitCheck.ts";
 
 /** A stored limit as it applies to one key, and its check with cost 1 (verify §5). */

@@ -1,5 +1,5 @@
-import type { Check } from "../ratelimit/check.ts";
 import type { Answered } from "../../platform/codec/answered.ts";
+import type { Check } from "../ratelimit/check.ts";
 
 /** One limit to check in a verification, with the stored facts that its result shows. */
 export interface LimitCheck extends Check, Answered {

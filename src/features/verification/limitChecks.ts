@@ -1,7 +1,7 @@
-import { limitCounterKey } from "../ratelimit/counterKey.ts";
 import { ServiceError } from "../../platform/base/errors.ts";
-import type { RequestedLimit } from "./verifiable.ts";
+import { limitCounterKey } from "../ratelimit/counterKey.ts";
 import { byName, type LimitCheck } from "./limitCheck.ts";
+import type { RequestedLimit } from "./verifiable.ts";
 import type { VerificationEntry } from "./verificationEntry.ts";
 
 const unknownLimit = (name: string, { keyId, identity }: VerificationEntry): ServiceError => {

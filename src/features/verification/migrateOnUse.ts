@@ -1,13 +1,13 @@
 import { hash } from "node:crypto";
-import { auditEvent, resource } from "../audit/auditEvent.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { createId } from "../../platform/base/ids.ts";
 import type { Contact } from "../../platform/cache/contact.ts";
 import { createCache } from "../../platform/cache/createCache.ts";
 import type { Invalidations } from "../../platform/cache/invalidations.ts";
-import type { Clock } from "../../platform/base/clock.ts";
-import { createId } from "../../platform/base/ids.ts";
 import type { OperationOptions } from "../../platform/storage/port/collection.ts";
 import type { KeyDocument, MigrationDocument } from "../../platform/storage/port/documents.ts";
 import { DuplicateKeyError } from "../../platform/storage/port/errors.ts";
+import { auditEvent, resource } from "../audit/auditEvent.ts";
 import type { KeyModification, KeysRepository } from "../keys/keysRepository.ts";
 import type { MigrationsRepository } from "../migrations/migrationsRepository.ts";
 import type { ObjectCaches } from "./objectCaches.ts";

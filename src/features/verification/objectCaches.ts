@@ -1,10 +1,10 @@
+import type { Behalf } from "../../platform/base/behalf.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import { createBatchLoader } from "../../platform/cache/batchLoader.ts";
 import type { Cached } from "../../platform/cache/cacheEntry.ts";
 import type { Contact } from "../../platform/cache/contact.ts";
 import { type Cache, type CacheSize, createCache, sizeOfAll } from "../../platform/cache/createCache.ts";
 import type { Invalidations } from "../../platform/cache/invalidations.ts";
-import type { Behalf } from "../../platform/base/behalf.ts";
-import type { Clock } from "../../platform/base/clock.ts";
 import type { ApiDocument, IdentityDocument, PermissionDocument, RoleDocument } from "../../platform/storage/port/documents.ts";
 import type { ApisRepository } from "../apis/apisRepository.ts";
 import type { IdentitiesRepository } from "../identities/identitiesRepository.ts";

@@ -1,12 +1,12 @@
+import type { Behalf } from "../../platform/base/behalf.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import type { Cached } from "../../platform/cache/cacheEntry.ts";
 import type { Contact } from "../../platform/cache/contact.ts";
 import { createCache } from "../../platform/cache/createCache.ts";
 import type { Invalidations } from "../../platform/cache/invalidations.ts";
 import { memorySize } from "../../platform/cache/memorySize.ts";
-import type { Behalf } from "../../platform/base/behalf.ts";
-import type { Clock } from "../../platform/base/clock.ts";
-import type { KeysRepository } from "../keys/keysRepository.ts";
 import { heldText } from "../../platform/util/jsonText.ts";
+import type { KeysRepository } from "../keys/keysRepository.ts";
 import type { ObjectCaches } from "./objectCaches.ts";
 import { createSharedGrants } from "./sharedGrants.ts";
 import { buildVerificationEntry, type VerificationEntry } from "./verificationEntry.ts";

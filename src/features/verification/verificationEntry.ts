@@ -1,7 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { compileIpAllowlist } from "../../platform/base/ipAllowlist.ts";
-import { type GrantedPermissions, grantPermissions } from "../permissions/permissionQuery.ts";
-import type { VerifiableKey } from "./verifiable.ts";
+import type { Answered } from "../../platform/codec/answered.ts";
 import type {
   ApiDocument,
   IdentityDocument,
@@ -10,9 +9,10 @@ import type {
   RoleDocument,
   StoredRefill,
 } from "../../platform/storage/port/documents.ts";
-import { jsonText } from "../../platform/util/jsonText.ts";
-import type { Answered } from "../../platform/codec/answered.ts";
+import { readMeta } from "../../platform/util/jsonText.ts";
+import { type GrantedPermissions, grantPermissions } from "../permissions/permissionQuery.ts";
 import { type EffectiveLimit, type EffectiveLimits, effectiveLimits } from "./effectiveLimits.ts";
+import type { VerifiableKey } from "./verifiable.ts";
 
 /** Everything that verifying one key needs, flattened from the objects it is made of. */
 export interface VerificationEntry extends VerifiableKey, Answered {
@@ -39,10 +39,6 @@ export interface VerificationEntry extends VerifiableKey, Answered {
   /** The last refill instant that `remaining` contains: the two move together. */
   refilledAt: number | undefined;
 }
-
-/** Metadata as it is shown: absent when there is none or when it is empty. It stays the text as which it is stored. */
-export const readMeta = (text: string | undefined): JsonObject | undefined =>
-  text === undefined || text === "{}" ? undefined : jsonText(text);
 
 export interface EntryParts {
   readonly api: ApiDocument;

@@ -1,19 +1,19 @@
-import type { Analytics } from "../analytics/createAnalytics.ts";
-import type { Cached } from "../../platform/cache/cacheEntry.ts";
 import { type Caller, permits } from "../../platform/authorization/authorization.ts";
 import type { Behalf } from "../../platform/base/behalf.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import { balanceAt, bringInRefills } from "../keys/refill.ts";
+import type { Cached } from "../../platform/cache/cacheEntry.ts";
 import { hashKey } from "../../platform/secrets/keySecret.ts";
-import { type Decision, decide, decideAfter, isVisible, type OutcomeCode } from "./decide.ts";
-import type { Circumstances, VerificationRequest } from "./verifiable.ts";
-import type { CheckResult, Limiter, Decision as LimiterDecision } from "../ratelimit/limiter.ts";
+import type { Analytics } from "../analytics/createAnalytics.ts";
 import type { CreditSpender } from "../keys/creditSpender.ts";
+import { balanceAt, bringInRefills } from "../keys/refill.ts";
+import type { CheckResult, Limiter, Decision as LimiterDecision } from "../ratelimit/limiter.ts";
+import { type Decision, decide, decideAfter, isVisible, type OutcomeCode } from "./decide.ts";
 import type { FailureBudget } from "./failureBudget.ts";
 import type { LastUsed } from "./lastUsed.ts";
 import type { LimitCheck } from "./limitCheck.ts";
 import { limitChecks } from "./limitChecks.ts";
 import type { MigrateOnUse } from "./migrateOnUse.ts";
+import type { Circumstances, VerificationRequest } from "./verifiable.ts";
 import type { VerificationCache } from "./verificationCache.ts";
 import type { VerificationEntry } from "./verificationEntry.ts";
 

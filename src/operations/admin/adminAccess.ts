@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
-import type { Secret } from "../../platform/secrets/secret.ts";
 import type { SubjectName } from "../../platform/base/subjectNames.ts";
 import { type ClientRefusal, clientRefusal, type RefusedClient, refusedClient } from "../../platform/http/tls/clientRefusal.ts";
+import type { Secret } from "../../platform/secrets/secret.ts";
 
 export interface AdminAccessOptions {
   /** What is asked for now; undefined = no token is. */

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer as createHttpServer, type RequestListener, type ServerOptions, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, createServer, isIPv6, type Server as NetServer, type Socket } from "node:net";
-import type { Metrics } from "../../platform/telemetry/metrics.ts";
 import { replaceMaterial, secureContextOptions, type TlsMaterial } from "../../platform/http/tls/tlsMaterial.ts";
+import type { Metrics } from "../../platform/telemetry/metrics.ts";
 import type { AdminAccess } from "./adminAccess.ts";
 import { createProfileAnswers, type ProfileAnswersOptions } from "./profileAnswers.ts";
 

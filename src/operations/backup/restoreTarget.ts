@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { createNodesRepository } from "../../features/nodes/nodesRepository.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { openSnapshot } from "../../platform/storage/embedded/openSnapshot.ts";
 import { filesIn } from "../../platform/storage/embedded/storeFiles.ts";
@@ -8,7 +9,6 @@ import type { KeyDocument } from "../../platform/storage/port/documents.ts";
 import { StoreDamagedError } from "../../platform/storage/port/errors.ts";
 import type { RestoreState, SystemDocument } from "../../platform/storage/port/internalDocuments.ts";
 import type { Store } from "../../platform/storage/port/store.ts";
-import { createNodesRepository } from "../../features/nodes/nodesRepository.ts";
 import { refuseUnusable } from "../../platform/storage/schemaVersion.ts";
 import { type BackedUpCollection, backedUp } from "./backedUp.ts";
 import { once, type Patiently } from "./patiently.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/base/clock.ts";
 import type { BackfillState, SystemDocument } from "../../platform/storage/port/internalDocuments.ts";
-import { type BackfillsRepository, SEARCHABLE_SINCE } from "./backfillsRepository.ts";
 import type { LeasesRepository } from "../../platform/storage/repositories/leasesRepository.ts";
+import { type BackfillsRepository, SEARCHABLE_SINCE } from "./backfillsRepository.ts";
 import { createLeasedRounds, type LeasedRounds } from "./leasedRounds.ts";
 
 const RUN_EVERY_MS = 60_000;

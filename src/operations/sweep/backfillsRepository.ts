@@ -1,9 +1,9 @@
-import { foldCase } from "../../platform/util/foldCase.ts";
+import { nameKeyOf } from "../../features/keys/keySearchRepository.ts";
 import type { BulkOperation } from "../../platform/storage/port/collection.ts";
 import type { IdentityDocument, KeyDocument } from "../../platform/storage/port/documents.ts";
 import type { BackfillState, SystemDocument } from "../../platform/storage/port/internalDocuments.ts";
 import type { Store } from "../../platform/storage/port/store.ts";
-import { nameKeyOf } from "../../features/keys/keySearchRepository.ts";
+import { foldCase } from "../../platform/util/foldCase.ts";
 
 /** The schema from which on every write keeps these texts in step. */
 export const SEARCHABLE_SINCE = 3;

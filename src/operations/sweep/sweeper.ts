@@ -1,9 +1,9 @@
 import type { Clock } from "../../platform/base/clock.ts";
 import { type SweptCollection, sweptCollections } from "../../platform/storage/port/sweptCollections.ts";
 import type { LeasesRepository } from "../../platform/storage/repositories/leasesRepository.ts";
-import type { SweepsRepository } from "./sweepsRepository.ts";
 import { createLeasedRounds, type LeasedRounds } from "./leasedRounds.ts";
 import { type SweptKind, sweepSteps } from "./sweepSteps.ts";
+import type { SweepsRepository } from "./sweepsRepository.ts";
 
 const RUN_EVERY_MS = 5_000;
 /**

@@ -1,6 +1,6 @@
-import { allows, type Caller, type Permission, parsePermission } from "./authorization.ts";
 import { ServiceError } from "../base/errors.ts";
 import type { HandOut } from "../base/handOut.ts";
+import { allows, type Caller, type Permission, parsePermission } from "./authorization.ts";
 
 /** No one can hand out more than they hold (rootkeys §1). */
 

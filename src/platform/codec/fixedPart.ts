@@ -1,5 +1,5 @@
-import { aboutOf, type FixedFields, fixedFieldsOf, type Unfinished } from "./fixedFields.ts";
 import type { Answered } from "./answered.ts";
+import { aboutOf, type FixedFields, fixedFieldsOf, type Unfinished } from "./fixedFields.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
-import { type PermissionMapping, readPermissionMapping } from "./permissionMapping.ts";
 import { type Secret, secret } from "../secrets/secret.ts";
 import { type Parser, type Reading, text, type Variables } from "./parsers.ts";
+import { type PermissionMapping, readPermissionMapping } from "./permissionMapping.ts";
 
 /** A value that is in a file, which is read when the service starts. */
 export interface InFile {

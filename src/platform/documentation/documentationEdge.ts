@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "../http/handlers.ts";
 import { headerText } from "../http/headerFields.ts";
 import { isGone } from "../http/http2Stream.ts";
-import { send } from "../rpc/edges/connect/rpcAnswer.ts";
 import { securityHeaders } from "../http/securityHeaders.ts";
+import { inAcceptedForm, lineAnswer, type WholeAnswer } from "../http/staticFiles.ts";
 import { transportOf } from "../http/transport.ts";
+import { send } from "../rpc/edges/connect/rpcAnswer.ts";
 import type { EdgeObserver } from "../rpc/edges/edgeObserver.ts";
 import { isKnownTag } from "../rpc/edges/isKnownTag.ts";
-import { inAcceptedForm, lineAnswer, type WholeAnswer } from "../http/staticFiles.ts";
 import { type DocumentationFile, type DocumentationFiles, openDocumentationFiles } from "./documentationFiles.ts";
 
 export interface DocumentationEdgeOptions {

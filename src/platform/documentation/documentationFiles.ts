@@ -4,8 +4,8 @@ import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { listFiles } from "../util/listFiles.ts";
 import { type BuiltFile, mediaTypes } from "../http/staticFiles.ts";
+import { listFiles } from "../util/listFiles.ts";
 
 /** A file of the documentation, read and compressed. */
 export interface DocumentationFile extends BuiltFile {

@@ -7,8 +7,8 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
-import type { CallerPath } from "../fairness/fairShares.ts";
 import { plainAddress } from "../base/ipAllowlist.ts";
+import type { CallerPath } from "../fairness/fairShares.ts";
 import { networkOf } from "./clientAddress.ts";
 import type { ConnectionGuard, ConnectionGuards, Guarded } from "./connectionGuard.ts";
 import { closeSession, destroySession, destroyUnlessAlive, retireWithNextCall } from "./endSession.ts";

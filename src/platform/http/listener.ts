@@ -5,12 +5,10 @@ import type { Clock } from "../base/clock.ts";
 import { ServiceError } from "../base/errors.ts";
 import { createId } from "../base/ids.ts";
 import type { SubjectName } from "../base/subjectNames.ts";
-import { clientRefusal, handshakeRefusal, type RefusedClient, refusedClient } from "./tls/clientRefusal.ts";
-import { replaceMaterial, secureContextOptions, type TlsMaterial } from "./tls/tlsMaterial.ts";
-import { createErrorBody, type ErrorsBaseUrl } from "./errorBody.ts";
 import { createAcceptor } from "./acceptor.ts";
 import type { ConnectionGuards } from "./connectionGuard.ts";
 import { detectProtocol } from "./detectProtocol.ts";
+import { createErrorBody, type ErrorsBaseUrl } from "./errorBody.ts";
 import type { RequestHandler, StreamHandler } from "./handlers.ts";
 import { headerText } from "./headerFields.ts";
 import { createHttp1Side } from "./http1Side.ts";
@@ -18,6 +16,8 @@ import { createHttp2Side } from "./http2Side.ts";
 import { ageJitter, barDelay, begunInATurn, handshakeTimeout, stopGrace } from "./limits.ts";
 import { type Connection, createMalformedListener } from "./malformedListener.ts";
 import { createPace } from "./pace.ts";
+import { clientRefusal, handshakeRefusal, type RefusedClient, refusedClient } from "./tls/clientRefusal.ts";
+import { replaceMaterial, secureContextOptions, type TlsMaterial } from "./tls/tlsMaterial.ts";
 
 export interface ListenerOptions {
   readonly host: string;

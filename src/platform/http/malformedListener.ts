@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { invalidInput, ServiceError } from "../base/errors.ts";
+import type { Guarded } from "./connectionGuard.ts";
 import type { ErrorBody } from "./errorBody.ts";
 import { errorStatus } from "./errorStatus.ts";
-import type { Guarded } from "./connectionGuard.ts";
 import { lingerTimeout, maxHeaderBytes, requestTimeout } from "./limits.ts";
 
 /** What is remembered of a connection: the latest request on it, and whether it is being given up. */

@@ -1,11 +1,11 @@
 import type { DescMessage, DescMethodUnary, Message, MessageInitShape } from "@bufbuild/protobuf";
-import type { Visit } from "./visit.ts";
 import type { Caller } from "../authorization/authorization.ts";
 import type { Degraded } from "../base/behalf.ts";
 import type { Violation } from "../base/errors.ts";
 import type { CallerPath, Share } from "../fairness/fairShares.ts";
 import type { CallOutcome, EdgeName } from "../telemetry/callMetrics.ts";
 import type { TraceHeaders } from "../telemetry/tracing/tracer.ts";
+import type { Visit } from "./visit.ts";
 
 /** A call in a trace. */
 interface TracedCall {

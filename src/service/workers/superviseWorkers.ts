@@ -1,10 +1,10 @@
-import type { Config } from "../../platform/config/loadConfig.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import type { Config } from "../../platform/config/loadConfig.ts";
+import { version } from "../../platform/config/version.ts";
 import type { Events } from "../../platform/telemetry/events.ts";
 import { createMetrics } from "../../platform/telemetry/metrics.ts";
 import { acrossProcesses } from "../../platform/telemetry/processMetrics.ts";
 import { createWorkerMetrics } from "../../platform/telemetry/workerMetrics.ts";
-import { version } from "../../platform/config/version.ts";
 import { countClientRefusals } from "../countClientRefusals.ts";
 import type { Urls } from "../createService.ts";
 import { type OpenAdmin, openAdmin } from "../openAdmin.ts";

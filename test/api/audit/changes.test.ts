@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { systemSource } from "../../../src/features/audit/auditEvent.ts";
+import { createAuditLogRepository } from "../../../src/features/audit/auditLogRepository.ts";
 import { createAuditMover } from "../../../src/features/audit/auditMover.ts";
+import { updateRootKey } from "../../../src/features/rootKeys/rootKeyChanges.ts";
+import { createRootKeysRepository } from "../../../src/features/rootKeys/rootKeysRepository.ts";
 import { allPermissions } from "../../../src/platform/authorization/authorization.ts";
 import { systemClock } from "../../../src/platform/base/clock.ts";
-import { updateRootKey } from "../../../src/features/rootKeys/rootKeyChanges.ts";
 import type { KeyDocument } from "../../../src/platform/storage/port/documents.ts";
-import { createAuditLogRepository } from "../../../src/features/audit/auditLogRepository.ts";
-import { createRootKeysRepository } from "../../../src/features/rootKeys/rootKeysRepository.ts";
 import { everywhere } from "../../support/everywhere.ts";
 
 type Change = Readonly<Record<string, unknown>>;

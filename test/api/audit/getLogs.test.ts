@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { createAuditLogRepository } from "../../../src/features/audit/auditLogRepository.ts";
 import { type AuditMover, createAuditMover } from "../../../src/features/audit/auditMover.ts";
 import { systemClock } from "../../../src/platform/base/clock.ts";
 import type { Store } from "../../../src/platform/storage/port/store.ts";
-import { createAuditLogRepository } from "../../../src/features/audit/auditLogRepository.ts";
 import { dataOf, expectError } from "../../support/api.ts";
 import { everywhere } from "../../support/everywhere.ts";
 import { expectInvalid } from "../../support/rootKeys.ts";

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test, vi } from "vitest";
+import { createAuditLogRepository } from "../../../src/features/audit/auditLogRepository.ts";
 import { withoutTexts } from "../../../src/features/audit/erasedEntry.ts";
 import type { AuditLogDocument } from "../../../src/platform/storage/port/documents.ts";
-import { createAuditLogRepository } from "../../../src/features/audit/auditLogRepository.ts";
 import { everywhere } from "../../support/everywhere.ts";
 import { expectInvalid } from "../../support/rootKeys.ts";
 

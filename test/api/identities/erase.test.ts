@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { createAuditLogRepository } from "../../../src/features/audit/auditLogRepository.ts";
 import { checkChain } from "../../../src/features/audit/checkChain.ts";
+import { createNodesRepository } from "../../../src/features/nodes/nodesRepository.ts";
 import { collectionNames } from "../../../src/platform/storage/embedded/sqlite/schema.ts";
 import { SCHEMA_VERSION } from "../../../src/platform/storage/port/baseDocument.ts";
 import type { Store } from "../../../src/platform/storage/port/store.ts";
-import { createAuditLogRepository } from "../../../src/features/audit/auditLogRepository.ts";
-import { createNodesRepository } from "../../../src/features/nodes/nodesRepository.ts";
 import { expectError } from "../../support/api.ts";
 import { eventually } from "../../support/eventually.ts";
 import { everywhere } from "../../support/everywhere.ts";

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { interceptStore } from "../../../bench/harness/interceptStore.ts";
+import { createAuditLogRepository } from "../../../src/features/audit/auditLogRepository.ts";
 import { verifyAudit } from "../../../src/features/audit/verifyAudit.ts";
 import { StoreUnavailableError } from "../../../src/platform/storage/port/errors.ts";
-import { createAuditLogRepository } from "../../../src/features/audit/auditLogRepository.ts";
 import { erasePerson, fillPerson, remainsOf } from "../../support/erasures.ts";
 import { sized } from "../../support/sized.ts";
 import { engines } from "../../support/stores.ts";

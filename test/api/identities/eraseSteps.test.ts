@@ -1,15 +1,15 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { interceptStore } from "../../../bench/harness/interceptStore.ts";
 import { auditEvent, resource, systemSource } from "../../../src/features/audit/auditEvent.ts";
+import { createErasuresRepository } from "../../../src/features/identities/erasuresRepository.ts";
+import { createIdentitiesRepository, deletionOfIdentity } from "../../../src/features/identities/identitiesRepository.ts";
+import { runErasure } from "../../../src/features/identities/runErasure.ts";
+import { createKeysRepository } from "../../../src/features/keys/keysRepository.ts";
 import { systemClock } from "../../../src/platform/base/clock.ts";
 import { createId } from "../../../src/platform/base/ids.ts";
-import { runErasure } from "../../../src/features/identities/runErasure.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/platform/storage/port/baseDocument.ts";
 import { StoreUnavailableError } from "../../../src/platform/storage/port/errors.ts";
 import type { Store } from "../../../src/platform/storage/port/store.ts";
-import { createErasuresRepository } from "../../../src/features/identities/erasuresRepository.ts";
-import { createIdentitiesRepository, deletionOfIdentity } from "../../../src/features/identities/identitiesRepository.ts";
-import { createKeysRepository } from "../../../src/features/keys/keysRepository.ts";
 import { erasePerson, eraserCall, erasureOn, fillPerson, insertKey, NAME, remainsOf } from "../../support/erasures.ts";
 import { engines } from "../../support/stores.ts";
 

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/platform/storage/port/baseDocument.ts";
-import type { NodeDocument } from "../../../src/platform/storage/port/internalDocuments.ts";
 import { createNodesRepository } from "../../../src/features/nodes/nodesRepository.ts";
 import { version } from "../../../src/platform/config/version.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/platform/storage/port/baseDocument.ts";
+import type { NodeDocument } from "../../../src/platform/storage/port/internalDocuments.ts";
 import { expectError, startApi } from "../../support/api.ts";
 import { eventually } from "../../support/eventually.ts";
 import { everywhere } from "../../support/everywhere.ts";

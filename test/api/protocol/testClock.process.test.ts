@@ -4,8 +4,8 @@ import { runLatchkeyHere, serveHere } from "../../../bench/harness/commandLine.t
 import { type RunningService, startService } from "../../../bench/harness/latchkeyProcess.ts";
 import { withStoreOf } from "../../../bench/harness/placed.ts";
 import { v2Edge } from "../../../bench/harness/v2Edge.ts";
-import { verifyAudit } from "../../../src/features/audit/verifyAudit.ts";
 import { createAuditLogRepository } from "../../../src/features/audit/auditLogRepository.ts";
+import { verifyAudit } from "../../../src/features/audit/verifyAudit.ts";
 import { dataOf } from "../../support/api.ts";
 import { request } from "../../support/envelope.ts";
 import { freshDirectory } from "../../support/storePlaces.ts";

@@ -1,8 +1,8 @@
 import { hasOption } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { permission } from "../../../gen/latchkey/v2/options_pb.ts";
-import { createProcedures, type ProcedureDeps } from "../../../src/features/registry.ts";
 import { procedureName } from "../../../src/platform/rpc/procedureName.ts";
+import { createProcedures, type ProcedureDeps } from "../../../src/service/procedures.ts";
 import { services } from "../../../src/service/services.ts";
 import { validBodies } from "../../support/bodies.ts";
 import { procedureNames } from "../../support/edges.ts";

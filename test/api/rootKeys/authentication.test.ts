@@ -1,16 +1,22 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Answer } from "../../../bench/harness/v2Edge.ts";
 import { systemSource } from "../../../src/features/audit/auditEvent.ts";
-import { createAnnouncementFeed } from "../../../src/platform/cache/announcementFeed.ts";
-import { createInvalidations } from "../../../src/platform/cache/invalidations.ts";
+import { createAuthenticator } from "../../../src/features/rootKeys/authenticator.ts";
+import {
+  createRootKey,
+  type NewRootKey,
+  type RootKeyUpdate,
+  revokeRootKey,
+  updateRootKey,
+} from "../../../src/features/rootKeys/rootKeyChanges.ts";
+import { createRootKeysRepository, type RootKeysRepository } from "../../../src/features/rootKeys/rootKeysRepository.ts";
 import { allows } from "../../../src/platform/authorization/authorization.ts";
 import { systemClock } from "../../../src/platform/base/clock.ts";
+import { createAnnouncementFeed } from "../../../src/platform/cache/announcementFeed.ts";
+import { createInvalidations } from "../../../src/platform/cache/invalidations.ts";
 import { createFairShares } from "../../../src/platform/fairness/fairShares.ts";
-import { createAuthenticator } from "../../../src/features/rootKeys/authenticator.ts";
-import { createRootKey, type NewRootKey, type RootKeyUpdate, revokeRootKey, updateRootKey } from "../../../src/features/rootKeys/rootKeyChanges.ts";
 import { announceWrites } from "../../../src/platform/storage/decorators/announceWrites.ts";
 import { createChangesRepository } from "../../../src/platform/storage/repositories/changesRepository.ts";
-import { createRootKeysRepository, type RootKeysRepository } from "../../../src/features/rootKeys/rootKeysRepository.ts";
 import { type Api, dataOf, expectError, startApi } from "../../support/api.ts";
 import { inContact } from "../../support/contact.ts";
 import { type HttpAnswer, request } from "../../support/envelope.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Answer } from "../../../bench/harness/v2Edge.ts";
 import { systemSource } from "../../../src/features/audit/auditEvent.ts";
-import { allPermissions } from "../../../src/platform/authorization/authorization.ts";
-import { systemClock } from "../../../src/platform/base/clock.ts";
 import { updateRootKey } from "../../../src/features/rootKeys/rootKeyChanges.ts";
 import { createRootKeysRepository } from "../../../src/features/rootKeys/rootKeysRepository.ts";
+import { allPermissions } from "../../../src/platform/authorization/authorization.ts";
+import { systemClock } from "../../../src/platform/base/clock.ts";
 import { dataOf, expectError } from "../../support/api.ts";
 import { everywhere } from "../../support/everywhere.ts";
 import { rootKeyCalls } from "../../support/rootKeys.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createCreditSpender } from "../../../src/features/keys/creditSpender.ts";
+import { createKeysRepository } from "../../../src/features/keys/keysRepository.ts";
 import type { AuditEvent } from "../../../src/platform/storage/port/auditEvents.ts";
 import type { Store } from "../../../src/platform/storage/port/store.ts";
-import { createKeysRepository } from "../../../src/features/keys/keysRepository.ts";
-import { createCreditSpender } from "../../../src/features/keys/creditSpender.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { engines } from "../../support/stores.ts";
 import { createTestClock, type TestClock } from "../../support/testClock.ts";

@@ -2,9 +2,9 @@ import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/p
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type VerifyKeyDataSchema, VerifyKeyResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
-import { type FixedFields, withFixedFields } from "../../../src/platform/codec/fixedFields.ts";
-import { binaryEncoder } from "../../../src/platform/codec/binary/binaryEncoder.ts";
 import type { Answered } from "../../../src/platform/codec/answered.ts";
+import { binaryEncoder } from "../../../src/platform/codec/binary/binaryEncoder.ts";
+import { type FixedFields, withFixedFields } from "../../../src/platform/codec/fixedFields.ts";
 import { compileCodec } from "../../support/compileCodec.ts";
 import { fieldwiseValidMessage } from "./messageArbitrary.ts";
 import { requests, responses } from "./services.ts";

@@ -3,22 +3,22 @@ import { type Caller, unrestrictedGrants } from "../../../src/platform/authoriza
 import { type Clock, systemClock } from "../../../src/platform/base/clock.ts";
 import { invalidInput, type Reason, ServiceError, type Violation } from "../../../src/platform/base/errors.ts";
 import type { SubjectName } from "../../../src/platform/base/subjectNames.ts";
-import { createConnectEdge } from "../../../src/platform/rpc/edges/connect/connectEdge.ts";
-import { createDispatcher } from "../../../src/service/dispatcher.ts";
-import { createGrpcEdge } from "../../../src/platform/rpc/edges/grpc/grpcEdge.ts";
-import { createV2Edge } from "../../../src/platform/rpc/edges/v2/v2Edge.ts";
-import { createConnectionGuards } from "../../../src/platform/http/connectionGuard.ts";
-import { createListener, type Listener } from "../../../src/platform/http/listener.ts";
 import { type CapacityOptions, createCapacity } from "../../../src/platform/http/capacity.ts";
 import { createClientAddress, createIsProxy } from "../../../src/platform/http/clientAddress.ts";
+import { createConnectionGuards } from "../../../src/platform/http/connectionGuard.ts";
+import { createListener, type Listener } from "../../../src/platform/http/listener.ts";
+import type { RefusedClient } from "../../../src/platform/http/tls/clientRefusal.ts";
+import type { TlsMaterial } from "../../../src/platform/http/tls/tlsMaterial.ts";
+import { createConnectEdge } from "../../../src/platform/rpc/edges/connect/connectEdge.ts";
+import { createGrpcEdge } from "../../../src/platform/rpc/edges/grpc/grpcEdge.ts";
+import { createV2Edge } from "../../../src/platform/rpc/edges/v2/v2Edge.ts";
 import type { FindCaller, IncomingCall, Pipeline } from "../../../src/platform/rpc/incomingCall.ts";
 import { createHealthService, type HealthService } from "../../../src/platform/rpc/standard/health.ts";
 import { createPublicStreams } from "../../../src/platform/rpc/standard/publicStreams.ts";
 import { compileRpcRoutes } from "../../../src/platform/rpc/wire/rpcRoutes.ts";
-import { services } from "../../../src/service/services.ts";
 import type { EdgeName } from "../../../src/platform/telemetry/callMetrics.ts";
-import type { RefusedClient } from "../../../src/platform/http/tls/clientRefusal.ts";
-import type { TlsMaterial } from "../../../src/platform/http/tls/tlsMaterial.ts";
+import { createDispatcher } from "../../../src/service/dispatcher.ts";
+import { services } from "../../../src/service/services.ts";
 
 export const errorsBaseUrl = (): string => "https://docs.example/latchkey/";
 

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Clock, systemClock } from "../../../src/platform/base/clock.ts";
 import { counterKey, placeOfKey } from "../../../src/features/ratelimit/counterKey.ts";
+import { ALL_LENGTHS, createCounterListRepository } from "../../../src/features/ratelimit/counterListRepository.ts";
+import { type Clock, systemClock } from "../../../src/platform/base/clock.ts";
 import type { SharedCounter } from "../../../src/platform/storage/counters/sharedCounter.ts";
 import { guardStore } from "../../../src/platform/storage/decorators/guardStore.ts";
 import {
@@ -17,7 +18,6 @@ import { openCounterFile } from "../../../src/platform/storage/embedded/counters
 import { openEmbeddedStore } from "../../../src/platform/storage/embedded/openEmbeddedStore.ts";
 import { createReadTurns } from "../../../src/platform/storage/embedded/sqlite/readTurns.ts";
 import { StoreUnavailableError } from "../../../src/platform/storage/port/errors.ts";
-import { ALL_LENGTHS, createCounterListRepository } from "../../../src/features/ratelimit/counterListRepository.ts";
 import { chargeWindow } from "../../support/chargeWindow.ts";
 import { eventually } from "../../support/eventually.ts";
 import { withServerStore } from "./withServerStore.ts";

@@ -1,7 +1,7 @@
 import type { GetQuotaRequestSchema, GetQuotaResponseSchema } from "../../../../gen/latchkey/v2/analytics_pb.ts";
 import { requireAnyOf } from "../../../platform/authorization/authorization.ts";
-import { type AnalyticsDeps, requireAnalytics } from "./readScope.ts";
 import type { Procedure } from "../../calls/call.ts";
+import { type AnalyticsDeps, requireAnalytics } from "./readScope.ts";
 
 /**
  * What is left of the hour's quota of SQL queries, of all root keys and nodes together; asking costs nothing of it. A part

@@ -4,10 +4,10 @@ import {
   UsageGranularity,
   UsageOrder,
 } from "../../../../gen/latchkey/v2/analytics_pb.ts";
+import type { Procedure } from "../../calls/call.ts";
 import type { Granularity, UsageField, UsageQuestion } from "../usage/question.ts";
 import { readFilter, readKind } from "./readKind.ts";
 import type { AnalyticsDeps } from "./readScope.ts";
-import type { Procedure } from "../../calls/call.ts";
 
 const DEFAULT_LIMIT = 100;
 

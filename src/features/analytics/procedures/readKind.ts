@@ -1,6 +1,6 @@
 import { type UsageFilter, UsageKind } from "../../../../gen/latchkey/v2/analytics_pb.ts";
-import type { UsageQuestion } from "../usage/question.ts";
 import type { Call } from "../../calls/call.ts";
+import type { UsageQuestion } from "../usage/question.ts";
 import { type AnalyticsDeps, type Readable, readScope } from "./readScope.ts";
 
 /** The kind of events that is asked for, and what the root key may see of it (`readScope`). */

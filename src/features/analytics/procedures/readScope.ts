@@ -1,7 +1,7 @@
-import type { Analytics } from "../createAnalytics.ts";
 import { type Action, allowsAny, insufficientPermissions, requirePermissions } from "../../../platform/authorization/authorization.ts";
 import { ServiceError } from "../../../platform/base/errors.ts";
 import type { Call } from "../../calls/call.ts";
+import type { Analytics } from "../createAnalytics.ts";
 
 export interface AnalyticsDeps {
   /** Undefined: this deployment has no analytics store. */

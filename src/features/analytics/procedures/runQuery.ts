@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { Dataset } from "../tables/schema.ts";
 import type { Action } from "../../../platform/authorization/authorization.ts";
 import type { Call } from "../../calls/call.ts";
+import type { Dataset } from "../tables/schema.ts";
 import { type AnalyticsDeps, readScope } from "./readScope.ts";
 
 /** Runs the caller's query over the rows that its root key may see (`readScope`). */

@@ -1,7 +1,7 @@
 import type { TailRequestSchema, TailResponseSchema } from "../../../../gen/latchkey/v2/analytics_pb.ts";
+import type { Procedure } from "../../calls/call.ts";
 import { readFilter, readKind } from "./readKind.ts";
 import type { AnalyticsDeps } from "./readScope.ts";
-import type { Procedure } from "../../calls/call.ts";
 
 const DEFAULT_LIMIT = 100;
 

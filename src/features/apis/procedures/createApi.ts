@@ -1,10 +1,10 @@
 import type { CreateApiRequestSchema, CreateApiResponseSchema } from "../../../../gen/latchkey/v2/apis_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
-import type { ApisRepository } from "../apisRepository.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { create } from "../../calls/mutations.ts";
+import type { ApisRepository } from "../apisRepository.ts";
 
 /** Creates an API. Names are labels: not unique, stored exactly as sent (apis: createApi). */
 export const createApi =

@@ -1,12 +1,12 @@
 import type { DeleteApiRequestSchema, DeleteApiResponseSchema } from "../../../../gen/latchkey/v2/apis_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import { ServiceError } from "../../../platform/base/errors.ts";
-import type { ApisRepository } from "../apisRepository.ts";
-import { apiNotFound, findApi } from "../findApi.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { remove } from "../../calls/mutations.ts";
+import type { ApisRepository } from "../apisRepository.ts";
+import { apiNotFound, findApi } from "../findApi.ts";
 
 const apiProtected = (apiId: string): ServiceError =>
   new ServiceError("protected_resource", `The API ${apiId} is protected against deletion. Lift the protection first.`);

@@ -1,8 +1,8 @@
 import type { GetApiRequestSchema, GetApiResponseSchema } from "../../../../gen/latchkey/v2/apis_pb.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
+import type { Procedure } from "../../calls/call.ts";
 import type { ApisRepository } from "../apisRepository.ts";
 import { findApi } from "../findApi.ts";
-import type { Procedure } from "../../calls/call.ts";
 
 /** Id and name of a live API; the permission is judged before the look-up (apis: getApi). */
 export const getApi =

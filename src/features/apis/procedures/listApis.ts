@@ -2,9 +2,9 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ApiSchema, ListApisRequestSchema, ListApisResponseSchema } from "../../../../gen/latchkey/v2/apis_pb.ts";
 import { permits } from "../../../platform/authorization/authorization.ts";
 import type { ApiDocument } from "../../../platform/storage/port/documents.ts";
-import type { ApisRepository } from "../apisRepository.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { readOwnPageRequest, showOwnPagination } from "../../calls/paging.ts";
+import type { ApisRepository } from "../apisRepository.ts";
 
 const LIST = "apis.listApis";
 

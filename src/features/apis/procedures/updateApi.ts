@@ -2,12 +2,12 @@ import type { NullableIpAllowlist, UpdateApiRequestSchema, UpdateApiResponseSche
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import { invalidInput, type Violation } from "../../../platform/base/errors.ts";
 import { MOST_ENTRIES, parseNetworks } from "../../../platform/base/ipAllowlist.ts";
+import { auditSource } from "../../calls/auditSource.ts";
+import type { Procedure } from "../../calls/call.ts";
+import { change } from "../../calls/mutations.ts";
 import type { ApisRepository } from "../apisRepository.ts";
 import { changeApi } from "../changeApi.ts";
 import { apiNotFound, findApi } from "../findApi.ts";
-import { auditSource } from "../../audit/auditSource.ts";
-import type { Procedure } from "../../calls/call.ts";
-import { change } from "../../calls/mutations.ts";
 
 type UpdateApi = Procedure<typeof UpdateApiRequestSchema, typeof UpdateApiResponseSchema>;
 

@@ -1,16 +1,16 @@
 import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import type { AuditLogSchema, GetLogsRequest, GetLogsRequestSchema, GetLogsResponseSchema } from "../../../../gen/latchkey/v2/audit_pb.ts";
-import type { AuditEventName } from "../auditEvent.ts";
-import type { AuditFilter } from "../auditFilter.ts";
-import { type FindEventsDeps, findEvents } from "../findEvents.ts";
-import { readChanges } from "../readChanges.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import { invalidInput, type Violation } from "../../../platform/base/errors.ts";
 import type { AuditLogDocument } from "../../../platform/storage/port/documents.ts";
 import { readRfc3339, showRfc3339 } from "../../../platform/util/rfc3339.ts";
-import { readLogCursor, showLogCursor } from "./logCursor.ts";
-import { showSequence } from "./showSequence.ts";
 import type { Procedure } from "../../calls/call.ts";
+import type { AuditEventName } from "../auditEvent.ts";
+import type { AuditFilter } from "../auditFilter.ts";
+import { type FindEventsDeps, findEvents } from "../findEvents.ts";
+import { readChanges } from "../readChanges.ts";
+import { readLogCursor, showLogCursor } from "./logCursor.ts";
+import { showSequence } from "../showSequence.ts";
 
 const DEFAULT_LIMIT = 100;
 /** The description of an event whose texts were erased. */

@@ -1,5 +1,5 @@
-import type { AuditFilter } from "../auditFilter.ts";
 import { openCursor, sealCursor } from "../../calls/sealedCursor.ts";
+import type { AuditFilter } from "../auditFilter.ts";
 
 /** What tells the cursors of these filters from others. */
 const ownerOf = ({ event, ...filter }: AuditFilter): string => {

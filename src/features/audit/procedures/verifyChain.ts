@@ -1,12 +1,12 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { DroppedEntriesSchema, VerifyChainRequestSchema, VerifyChainResponseSchema } from "../../../../gen/latchkey/v2/audit_pb.ts";
-import { checkChain } from "../checkChain.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import type { AuditStub } from "../../../platform/storage/port/auditEvents.ts";
-import type { AuditLogRepository } from "../auditLogRepository.ts";
 import { showRfc3339 } from "../../../platform/util/rfc3339.ts";
-import { showSequence } from "./showSequence.ts";
 import type { Procedure } from "../../calls/call.ts";
+import type { AuditLogRepository } from "../auditLogRepository.ts";
+import { checkChain } from "../checkChain.ts";
+import { showSequence } from "../showSequence.ts";
 
 const DEFAULT_LIMIT = 10_000;
 

@@ -1,11 +1,11 @@
 import { ConsoleService } from "../../../../gen/latchkey/console/v1/console_pb.ts";
-import type { Visit } from "../../../platform/rpc/visit.ts";
-import { headerText } from "../../../platform/http/headerFields.ts";
 import { type ClientAddress, networkOf } from "../../../platform/http/clientAddress.ts";
+import { headerText } from "../../../platform/http/headerFields.ts";
+import type { Transport } from "../../../platform/http/transport.ts";
 import { HttpCall } from "../../../platform/rpc/edges/httpCall.ts";
+import type { Visit } from "../../../platform/rpc/visit.ts";
 import { giveCookie, readCookie, sessionCookieOf, takeCookie } from "./cookies.ts";
 import { callKindOf } from "./requestChecks.ts";
-import type { Transport } from "../../../platform/http/transport.ts";
 
 /** A call of the console: what it came with is known before its caller. */
 export class ConsoleCall extends HttpCall {

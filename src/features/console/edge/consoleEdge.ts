@@ -3,25 +3,25 @@ import type { DescService } from "@bufbuild/protobuf";
 import { ConsoleService } from "../../../../gen/latchkey/console/v1/console_pb.ts";
 import { ServiceError } from "../../../platform/base/errors.ts";
 import { createId } from "../../../platform/base/ids.ts";
+import type { ClientAddress } from "../../../platform/http/clientAddress.ts";
 import { errorStatus } from "../../../platform/http/errorStatus.ts";
 import type { RequestHandler } from "../../../platform/http/handlers.ts";
 import { isGone } from "../../../platform/http/http2Stream.ts";
-import type { ClientAddress } from "../../../platform/http/clientAddress.ts";
-import type { FindCaller } from "../../../platform/rpc/incomingCall.ts";
-import { createDescribeError } from "../../../platform/rpc/wire/connectError.ts";
-import { allWires, jsonWire, timeoutOf, type Wire, wireOf } from "../../../platform/rpc/wire/protocolWire.ts";
-import { compileRpcRoutes, type RpcRoute } from "../../../platform/rpc/wire/rpcRoutes.ts";
+import { securityHeaders } from "../../../platform/http/securityHeaders.ts";
+import type { StaticFiles } from "../../../platform/http/staticFiles.ts";
+import { createOwnOrigins, type Transport, transportOf } from "../../../platform/http/transport.ts";
 import { answerError, send } from "../../../platform/rpc/edges/connect/rpcAnswer.ts";
 import { serveWire } from "../../../platform/rpc/edges/connect/serveWire.ts";
 import type { RpcEdgeOptions } from "../../../platform/rpc/edges/edgeOptions.ts";
 import type { ServeUnary } from "../../../platform/rpc/edges/serveUnary.ts";
-import type { StaticFiles } from "../../../platform/http/staticFiles.ts";
+import type { FindCaller } from "../../../platform/rpc/incomingCall.ts";
+import { createDescribeError } from "../../../platform/rpc/wire/connectError.ts";
+import { allWires, jsonWire, timeoutOf, type Wire, wireOf } from "../../../platform/rpc/wire/protocolWire.ts";
+import { compileRpcRoutes, type RpcRoute } from "../../../platform/rpc/wire/rpcRoutes.ts";
 import { ConsoleCall } from "./consoleCall.ts";
 import { createOidcAnswers, type OidcAnswersOptions } from "./oidcAnswers.ts";
 import { pageAnswer } from "./pageAnswer.ts";
 import { foreignSign } from "./requestChecks.ts";
-import { securityHeaders } from "../../../platform/http/securityHeaders.ts";
-import { createOwnOrigins, type Transport, transportOf } from "../../../platform/http/transport.ts";
 
 /** `routes`: those of the procedures that other edges serve, too. */
 export interface ConsoleEdgeOptions extends Omit<RpcEdgeOptions, "findCaller" | "describeError"> {

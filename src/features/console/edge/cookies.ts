@@ -1,5 +1,5 @@
-import { type Secret, secret } from "../../../platform/secrets/secret.ts";
 import type { Transport } from "../../../platform/http/transport.ts";
+import { type Secret, secret } from "../../../platform/secrets/secret.ts";
 
 /** A cookie of the console, as one kind of connection has it. */
 export interface ConsoleCookie {

@@ -1,24 +1,24 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { ConsoleService } from "../../../../gen/latchkey/console/v1/console_pb.ts";
+import type { Clock } from "../../../platform/base/clock.ts";
+import { ServiceError } from "../../../platform/base/errors.ts";
+import { createId } from "../../../platform/base/ids.ts";
+import type { Capacity } from "../../../platform/http/capacity.ts";
+import type { ClientAddress } from "../../../platform/http/clientAddress.ts";
+import { errorStatus } from "../../../platform/http/errorStatus.ts";
+import { addFields, headerText } from "../../../platform/http/headerFields.ts";
+import type { Transport } from "../../../platform/http/transport.ts";
+import { send } from "../../../platform/rpc/edges/connect/rpcAnswer.ts";
+import { asServiceError, type EdgeObserver } from "../../../platform/rpc/edges/edgeObserver.ts";
 import type { OidcFailure, OidcSignIn } from "../oidc/createOidcSignIn.ts";
 import { ProviderFailure } from "../oidc/identityProvider.ts";
 import { ROUND_MS } from "../oidc/roundSealer.ts";
-import { requirePrivate } from "../signInGuard.ts";
-import type { Clock } from "../../../platform/base/clock.ts";
 import { pageAddress } from "../pageAddress.ts";
-import { ServiceError } from "../../../platform/base/errors.ts";
-import { createId } from "../../../platform/base/ids.ts";
-import { errorStatus } from "../../../platform/http/errorStatus.ts";
-import { addFields, headerText } from "../../../platform/http/headerFields.ts";
-import type { Capacity } from "../../../platform/http/capacity.ts";
-import type { ClientAddress } from "../../../platform/http/clientAddress.ts";
-import { send } from "../../../platform/rpc/edges/connect/rpcAnswer.ts";
-import { asServiceError, type EdgeObserver } from "../../../platform/rpc/edges/edgeObserver.ts";
+import { requirePrivate } from "../signInGuard.ts";
 import { ConsoleCall } from "./consoleCall.ts";
 import { giveCookie, readCookie, roundCookieOf, sessionCookieOf, takeCookie } from "./cookies.ts";
 import { refusalPage } from "./refusalPage.ts";
 import { strangerFrom } from "./sessionCaller.ts";
-import type { Transport } from "../../../platform/http/transport.ts";
 
 export interface OidcAnswersOptions {
   readonly signIn: OidcSignIn;

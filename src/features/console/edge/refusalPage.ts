@@ -1,6 +1,6 @@
 import type { ServiceError } from "../../../platform/base/errors.ts";
-import { escapeHtml } from "../../../platform/util/escapeHtml.ts";
 import { errorStatus } from "../../../platform/http/errorStatus.ts";
+import { escapeHtml } from "../../../platform/util/escapeHtml.ts";
 
 /** What people see who went to an address of the console, not to a page of it, and are refused. HTML, without a script or style. */
 export const refusalPage = ({ reason, message }: ServiceError, requestId: string): Buffer => {

@@ -1,8 +1,8 @@
 import { ConsoleService } from "../../../../gen/latchkey/console/v1/console_pb.ts";
-import type { Sessions } from "../createSessions.ts";
-import type { Visit } from "../../../platform/rpc/visit.ts";
 import { type Caller, compileGrants } from "../../../platform/authorization/authorization.ts";
 import type { FindCaller } from "../../../platform/rpc/incomingCall.ts";
+import type { Visit } from "../../../platform/rpc/visit.ts";
+import type { Sessions } from "../createSessions.ts";
 import type { ConsoleCall } from "./consoleCall.ts";
 
 const { signIn, signOut } = ConsoleService.method;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type * as Openid from "openid-client";
 import type { Clock } from "../../../platform/base/clock.ts";
-import { claimName, claimValues } from "../../../platform/config/permissionMapping.ts";
 import { type Person, personId } from "../../../platform/base/person.ts";
+import { claimName, claimValues } from "../../../platform/config/permissionMapping.ts";
 import type { OidcSettings } from "./oidcSettings.ts";
 import type { Round } from "./roundSealer.ts";
 

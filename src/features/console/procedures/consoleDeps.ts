@@ -1,13 +1,13 @@
-import { actorOf } from "../../audit/auditEvent.ts";
-import type { Acting, Sessions } from "../createSessions.ts";
-import { holderOfRootKey } from "../holders.ts";
-import type { SignInGuard } from "../signInGuard.ts";
-import type { Holder, LiveSession, Visit } from "../../../platform/rpc/visit.ts";
 import { ServiceError } from "../../../platform/base/errors.ts";
+import type { Holder, LiveSession, Visit } from "../../../platform/rpc/visit.ts";
 import { hashKey } from "../../../platform/secrets/keySecret.ts";
 import { looksLikeRootKey } from "../../../platform/secrets/rootKeySecret.ts";
 import type { RootKeyDocument } from "../../../platform/storage/port/documents.ts";
+import { actorOf } from "../../audit/auditEvent.ts";
 import type { Call } from "../../calls/call.ts";
+import type { Acting, Sessions } from "../createSessions.ts";
+import { holderOfRootKey } from "../holders.ts";
+import type { SignInGuard } from "../signInGuard.ts";
 
 /** What the procedures of the console depend on. */
 export interface ConsoleDeps {

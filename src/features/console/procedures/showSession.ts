@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { SessionPersonSchema, SessionSchema } from "../../../../gen/latchkey/console/v1/console_pb.ts";
-import type { LiveSession } from "../../../platform/rpc/visit.ts";
 import type { Person } from "../../../platform/base/person.ts";
+import type { LiveSession } from "../../../platform/rpc/visit.ts";
 import { idleExpiry, isElevated, type SessionBounds } from "../sessionTimes.ts";
 
 const showPerson = ({ issuer, subject, name }: Person): MessageInitShape<typeof SessionPersonSchema> => ({

@@ -1,6 +1,6 @@
 import type { SignInRequestSchema, SignInResponseSchema } from "../../../../gen/latchkey/console/v1/console_pb.ts";
-import { requirePrivate } from "../signInGuard.ts";
 import type { Procedure } from "../../calls/call.ts";
+import { requirePrivate } from "../signInGuard.ts";
 import { actingFor, type ConsoleDeps, findSigner, visitOf } from "./consoleDeps.ts";
 import { showSession } from "./showSession.ts";
 

@@ -1,14 +1,14 @@
 import type { CreateIdentityRequestSchema, CreateIdentityResponseSchema } from "../../../../gen/latchkey/v2/identities_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import { ServiceError } from "../../../platform/base/errors.ts";
-import type { IdentitiesRepository } from "../identitiesRepository.ts";
 import { textOf } from "../../../platform/util/jsonText.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
-import { ratelimitEvents } from "../ratelimitEvents.ts";
 import { create } from "../../calls/mutations.ts";
 import { storeRatelimits } from "../../calls/storedRatelimits.ts";
+import type { IdentitiesRepository } from "../identitiesRepository.ts";
+import { ratelimitEvents } from "../ratelimitEvents.ts";
 
 /** Creates an identity; its externalId is unique among live ones (identities: createIdentity). */
 export const createIdentity =

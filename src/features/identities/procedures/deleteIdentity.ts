@@ -1,14 +1,14 @@
 import type { DeleteIdentityRequestSchema, DeleteIdentityResponseSchema } from "../../../../gen/latchkey/v2/identities_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import type { IdentityDocument } from "../../../platform/storage/port/documents.ts";
-import { deletionOfIdentity, type IdentitiesRepository } from "../identitiesRepository.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
+import { change } from "../../calls/mutations.ts";
 import { type EraseIdentityDeps, eraseIdentity } from "../eraseIdentity.ts";
 import { findIdentity, identityNotFound } from "../findIdentity.ts";
+import { deletionOfIdentity, type IdentitiesRepository } from "../identitiesRepository.ts";
 import { ratelimitEvents } from "../ratelimitEvents.ts";
-import { change } from "../../calls/mutations.ts";
 
 export interface DeleteIdentityDeps extends EraseIdentityDeps {
   readonly identities: EraseIdentityDeps["identities"] & Pick<IdentitiesRepository, "modify">;

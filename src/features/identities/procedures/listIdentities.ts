@@ -1,9 +1,9 @@
 import type { ListIdentitiesRequestSchema, ListIdentitiesResponseSchema } from "../../../../gen/latchkey/v2/identities_pb.ts";
 import { allowsAny, insufficientPermissions, permits } from "../../../platform/authorization/authorization.ts";
-import type { IdentitiesRepository } from "../identitiesRepository.ts";
 import type { Procedure } from "../../calls/call.ts";
-import { showIdentity } from "../identityObject.ts";
 import { readPageRequest, showPagination } from "../../calls/paging.ts";
+import type { IdentitiesRepository } from "../identitiesRepository.ts";
+import { showIdentity } from "../identityObject.ts";
 
 /** Lists identities, ascending by id; 403 when one of the page may not be read by the caller (identities: listIdentities). */
 export const listIdentities =

@@ -1,18 +1,18 @@
 import type { UpdateIdentityRequestSchema, UpdateIdentityResponseSchema } from "../../../../gen/latchkey/v2/identities_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import type { IdentityDocument } from "../../../platform/storage/port/documents.ts";
-import type { IdentitiesRepository } from "../identitiesRepository.ts";
 import type { Modification } from "../../../platform/storage/repositories/shared/modify.ts";
 import { foldCase } from "../../../platform/util/foldCase.ts";
 import { textOf } from "../../../platform/util/jsonText.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
-import { findIdentity, identityNotFound } from "../findIdentity.ts";
-import { showIdentity } from "../identityObject.ts";
-import { ratelimitEvents } from "../ratelimitEvents.ts";
 import { change } from "../../calls/mutations.ts";
 import { storeRatelimits } from "../../calls/storedRatelimits.ts";
+import { findIdentity, identityNotFound } from "../findIdentity.ts";
+import type { IdentitiesRepository } from "../identitiesRepository.ts";
+import { showIdentity } from "../identityObject.ts";
+import { ratelimitEvents } from "../ratelimitEvents.ts";
 
 /** Whether two states of an identity show the same; the order of limits counts. */
 const isSame = (a: IdentityDocument, b: IdentityDocument): boolean =>

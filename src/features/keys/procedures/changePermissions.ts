@@ -1,19 +1,19 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { PermissionSchema } from "../../../../gen/latchkey/v2/common_pb.ts";
 import type { AddPermissionsRequest, RemovePermissionsRequest, SetPermissionsRequest } from "../../../../gen/latchkey/v2/keys_pb.ts";
-import { resource } from "../../audit/auditEvent.ts";
 import { type Action, requirePermissions } from "../../../platform/authorization/authorization.ts";
 import type { KeyDocument } from "../../../platform/storage/port/documents.ts";
-import type { KeyModification } from "../keysRepository.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Call } from "../../calls/call.ts";
-import { type Assignment, assign } from "./shared/assignments.ts";
-import { findKey, keyNotFound, type ModifyKeyDeps } from "./shared/findKey.ts";
-import { applyList, itemsOf, type ListEffect } from "./shared/listEffect.ts";
 import { change } from "../../calls/mutations.ts";
 import { permissionNotFound } from "../../permissions/findPermission.ts";
 import { showPermissions } from "../../permissions/permissionObject.ts";
 import { createMissingPermissions, type GrantablePermissions, resolvePermissions } from "../../permissions/resolvePermissions.ts";
+import type { KeyModification } from "../keysRepository.ts";
+import { type Assignment, assign } from "./shared/assignments.ts";
+import { findKey, keyNotFound, type ModifyKeyDeps } from "./shared/findKey.ts";
+import { applyList, itemsOf, type ListEffect } from "./shared/listEffect.ts";
 
 export interface ChangePermissionsDeps extends ModifyKeyDeps {
   readonly permissions: GrantablePermissions;

@@ -1,20 +1,20 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { RoleSchema } from "../../../../gen/latchkey/v2/common_pb.ts";
 import type { AddRolesRequest, RemoveRolesRequest, SetRolesRequest } from "../../../../gen/latchkey/v2/keys_pb.ts";
-import { resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import type { KeyDocument } from "../../../platform/storage/port/documents.ts";
-import type { KeyModification } from "../keysRepository.ts";
+import { resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
+import type { Call } from "../../calls/call.ts";
+import { change } from "../../calls/mutations.ts";
+import { showRoles } from "../../permissions/permissionObject.ts";
 import type { PermissionsRepository } from "../../permissions/permissionsRepository.ts";
 import type { RolesRepository } from "../../permissions/rolesRepository.ts";
-import { auditSource } from "../../audit/auditSource.ts";
-import type { Call } from "../../calls/call.ts";
+import type { KeyModification } from "../keysRepository.ts";
 import { type Assignment, assign } from "./shared/assignments.ts";
 import { findKey, keyNotFound, type ModifyKeyDeps } from "./shared/findKey.ts";
 import { findRoles } from "./shared/findRoles.ts";
 import { applyList, itemsOf, type ListEffect } from "./shared/listEffect.ts";
-import { change } from "../../calls/mutations.ts";
-import { showRoles } from "../../permissions/permissionObject.ts";
 
 export interface ChangeRolesDeps extends ModifyKeyDeps {
   readonly permissions: Pick<PermissionsRepository, "findMany">;

@@ -1,18 +1,18 @@
 import type { CreateKeyRequestSchema, CreateKeyResponseSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
-import { resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import type { ApisRepository } from "../../apis/apisRepository.ts";
-import type { IdentitiesRepository } from "../../identities/identitiesRepository.ts";
-import type { RolesRepository } from "../../permissions/rolesRepository.ts";
 import { findApi } from "../../apis/findApi.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
+import { create } from "../../calls/mutations.ts";
+import type { IdentitiesRepository } from "../../identities/identitiesRepository.ts";
 import { linkIdentity } from "../../identities/linkIdentity.ts";
+import { createMissingPermissions, type GrantablePermissions, resolvePermissions } from "../../permissions/resolvePermissions.ts";
+import type { RolesRepository } from "../../permissions/rolesRepository.ts";
 import { findRoles } from "./shared/findRoles.ts";
 import { type IssueKeyDeps, issueKey, type KeyRingDeps, requireKeyRing, showNewKey, storeSecret } from "./shared/issueKey.ts";
 import { type Connections, keyCreated, storeKey } from "./shared/keyConfiguration.ts";
-import { create } from "../../calls/mutations.ts";
-import { createMissingPermissions, type GrantablePermissions, resolvePermissions } from "../../permissions/resolvePermissions.ts";
 
 const DEFAULT_BYTE_LENGTH = 16;
 

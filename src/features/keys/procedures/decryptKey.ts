@@ -1,9 +1,9 @@
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import type { KeyRing } from "../../../platform/secrets/keyRing.ts";
 import type { KeyDocument } from "../../../platform/storage/port/documents.ts";
-import type { KeysRepository } from "../keysRepository.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Call } from "../../calls/call.ts";
+import type { KeysRepository } from "../keysRepository.ts";
 import { keyNotFound } from "./shared/findKey.ts";
 
 export interface DecryptKeyDeps {

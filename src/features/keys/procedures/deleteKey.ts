@@ -1,11 +1,11 @@
 import type { DeleteKeyRequestSchema, DeleteKeyResponseSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
-import type { KeysRepository } from "../keysRepository.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
-import { type FindKeyDeps, findKey, keyNotFound } from "./shared/findKey.ts";
 import { remove } from "../../calls/mutations.ts";
+import type { KeysRepository } from "../keysRepository.ts";
+import { type FindKeyDeps, findKey, keyNotFound } from "./shared/findKey.ts";
 
 export interface DeleteKeyDeps extends FindKeyDeps {
   readonly keys: Pick<KeysRepository, "find" | "delete" | "erase">;

@@ -1,11 +1,11 @@
 import type { GetKeyRequestSchema, GetKeyResponseSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
-import { withDueRefills } from "../refillCredits.ts";
 import type { Procedure } from "../../calls/call.ts";
+import { withDueRefills } from "../refillCredits.ts";
+import { type DecryptKeyDeps, decryptKey } from "./decryptKey.ts";
 import { type FindKeyDeps, findKey } from "./shared/findKey.ts";
 import { type KeyRingDeps, requireKeyRing } from "./shared/issueKey.ts";
 import { type KeyObjectDeps, keyObject } from "./shared/keyObject.ts";
-import { type DecryptKeyDeps, decryptKey } from "./decryptKey.ts";
 
 export type GetKeyDeps = FindKeyDeps & KeyObjectDeps & KeyRingDeps & Pick<DecryptKeyDeps, "keys">;
 

@@ -2,15 +2,15 @@ import type { ListKeysRequestSchema, ListKeysResponseSchema } from "../../../../
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import { ServiceError } from "../../../platform/base/errors.ts";
 import type { ApisRepository } from "../../apis/apisRepository.ts";
+import { findApi } from "../../apis/findApi.ts";
+import type { Procedure } from "../../calls/call.ts";
+import { readPageRequest, showPagination } from "../../calls/paging.ts";
 import type { IdentitiesRepository } from "../../identities/identitiesRepository.ts";
 import type { KeysRepository } from "../keysRepository.ts";
 import { withDueRefills } from "../refillCredits.ts";
 import { type DecryptKeyDeps, decryptKey } from "./decryptKey.ts";
-import { findApi } from "../../apis/findApi.ts";
-import type { Procedure } from "../../calls/call.ts";
 import { type KeyRingDeps, requireKeyRing } from "./shared/issueKey.ts";
 import { type KeyObjectDeps, keyObjects } from "./shared/keyObject.ts";
-import { readPageRequest, showPagination } from "../../calls/paging.ts";
 
 export type ListKeysDeps = KeyObjectDeps &
   KeyRingDeps &

@@ -1,20 +1,20 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MigrateKey, MigrateKeysRequestSchema, MigrateKeysResponseSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
-import { resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import type { ApiDocument, KeyDocument } from "../../../platform/storage/port/documents.ts";
 import { DuplicateKeyError } from "../../../platform/storage/port/errors.ts";
-import type { ApisRepository } from "../../apis/apisRepository.ts";
-import type { KeysRepository } from "../keysRepository.ts";
-import type { RootKeysRepository } from "../../rootKeys/rootKeysRepository.ts";
 import { chunks } from "../../../platform/util/chunks.ts";
+import type { ApisRepository } from "../../apis/apisRepository.ts";
 import { findApi } from "../../apis/findApi.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Call, Procedure } from "../../calls/call.ts";
+import { changeSeveral } from "../../calls/mutations.ts";
+import { findMigration, type MigrationsDeps } from "../../migrations/findMigration.ts";
+import type { RootKeysRepository } from "../../rootKeys/rootKeysRepository.ts";
+import type { KeysRepository } from "../keysRepository.ts";
 import { type ImportReferences, type ImportReferencesDeps, importReferences } from "./shared/importReferences.ts";
 import { keyCreated, storeKey } from "./shared/keyConfiguration.ts";
-import { findMigration, type MigrationsDeps } from "../../migrations/findMigration.ts";
-import { changeSeveral } from "../../calls/mutations.ts";
 
 /** Owner of a hash that no key can have. */
 const A_ROOT_KEY = "a root key";

@@ -1,27 +1,19 @@
 import type { RerollKeyRequestSchema, RerollKeyResponseSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import { createId } from "../../../platform/base/ids.ts";
 import type { KeyDocument } from "../../../platform/storage/port/documents.ts";
-import type { KeysRepository } from "../keysRepository.ts";
 import { newDocument } from "../../../platform/storage/repositories/shared/audited.ts";
 import { changesOfKey } from "../../../platform/storage/repositories/shared/describeChanges.ts";
-import { withDueRefills } from "../refillCredits.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import { insertOnce, type Procedure } from "../../calls/call.ts";
 import { claimRevision } from "../../calls/claimRevision.ts";
-import { findKey, keyNotFound, type ModifyKeyDeps } from "./shared/findKey.ts";
-import {
-  type IssueKeyDeps,
-  issueKey,
-  type KeyRingDeps,
-  type NewKey,
-  requireKeyRing,
-  showNewKey,
-  storeSecret,
-} from "./shared/issueKey.ts";
-import { storeName } from "./shared/keyConfiguration.ts";
 import { changeSeveral } from "../../calls/mutations.ts";
+import type { KeysRepository } from "../keysRepository.ts";
+import { withDueRefills } from "../refillCredits.ts";
+import { findKey, keyNotFound, type ModifyKeyDeps } from "./shared/findKey.ts";
+import { type IssueKeyDeps, issueKey, type KeyRingDeps, type NewKey, requireKeyRing, showNewKey, storeSecret } from "./shared/issueKey.ts";
+import { storeName } from "./shared/keyConfiguration.ts";
 
 export type RerollKeyDeps = ModifyKeyDeps & IssueKeyDeps & KeyRingDeps & { readonly keys: Pick<KeysRepository, "findPresent"> };
 

@@ -2,15 +2,15 @@ import type { SearchKeysRequest, SearchKeysRequestSchema, SearchKeysResponseSche
 import { type Caller, permits } from "../../../platform/authorization/authorization.ts";
 import type { KeyDocument } from "../../../platform/storage/port/documents.ts";
 import type { ApisRepository } from "../../apis/apisRepository.ts";
+import type { Call, Procedure } from "../../calls/call.ts";
+import { readPageRequest, showPagination } from "../../calls/paging.ts";
 import type { IdentitiesRepository } from "../../identities/identitiesRepository.ts";
 import type { SearchEntry } from "../keySearchRepository.ts";
 import { withDueRefills } from "../refillCredits.ts";
-import type { Call, Procedure } from "../../calls/call.ts";
 import { type KeyObjectDeps, keyObjects } from "./shared/keyObject.ts";
 import { readSearchCursor, type SearchPlace, writeSearchCursor } from "./shared/searchCursor.ts";
 import { createSearchFilter, type SearchFilter, type SearchFilterDeps } from "./shared/searchFilter.ts";
 import { createSearchWays, type SearchWay, type SearchWaysDeps } from "./shared/searchWays.ts";
-import { readPageRequest, showPagination } from "../../calls/paging.ts";
 
 /** Keys that one page looks at, at most, whether or not the filters leave them (management §2). */
 const LOOKED_AT = 1_000;

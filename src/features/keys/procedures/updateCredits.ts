@@ -4,18 +4,18 @@ import {
   type UpdateCreditsRequestSchema,
   type UpdateCreditsResponseSchema,
 } from "../../../../gen/latchkey/v2/keys_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import { invalidInput, type ServiceError } from "../../../platform/base/errors.ts";
-import { MAX_CREDITS } from "../refill.ts";
 import type { KeyDocument } from "../../../platform/storage/port/documents.ts";
-import { balanceOf, type KeyModification } from "../keysRepository.ts";
-import { refillChange, withDueRefills } from "../refillCredits.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Answer, Procedure } from "../../calls/call.ts";
+import { change } from "../../calls/mutations.ts";
+import { balanceOf, type KeyModification } from "../keysRepository.ts";
+import { MAX_CREDITS } from "../refill.ts";
+import { refillChange, withDueRefills } from "../refillCredits.ts";
 import { findKey, keyNotFound, type ModifyCreditsDeps, modifyAlone } from "./shared/findKey.ts";
 import { showRefill } from "./shared/keyObject.ts";
-import { change } from "../../calls/mutations.ts";
 
 const refused = (message: string, fix: string): ServiceError => invalidInput(message, [{ location: "body.value", message, fix }]);
 

@@ -1,21 +1,21 @@
 import type { UpdateKeyRequestSchema, UpdateKeyResponseSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import type { AuditEvent } from "../../../platform/storage/port/auditEvents.ts";
 import type { KeyDocument } from "../../../platform/storage/port/documents.ts";
-import type { IdentitiesRepository } from "../../identities/identitiesRepository.ts";
-import type { KeyModification } from "../keysRepository.ts";
-import type { RolesRepository } from "../../permissions/rolesRepository.ts";
-import { withDueRefills } from "../refillCredits.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
+import { change } from "../../calls/mutations.ts";
+import type { IdentitiesRepository } from "../../identities/identitiesRepository.ts";
 import { linkIdentity } from "../../identities/linkIdentity.ts";
+import { createMissingPermissions, type GrantablePermissions, resolvePermissions } from "../../permissions/resolvePermissions.ts";
+import type { RolesRepository } from "../../permissions/rolesRepository.ts";
+import type { KeyModification } from "../keysRepository.ts";
+import { withDueRefills } from "../refillCredits.ts";
 import { assign } from "./shared/assignments.ts";
 import { findKey, keyNotFound, type ModifyCreditsDeps, modifyAlone } from "./shared/findKey.ts";
 import { findRoles } from "./shared/findRoles.ts";
 import { changeFields, createChanges, dueBefore } from "./shared/keyFields.ts";
-import { change } from "../../calls/mutations.ts";
-import { createMissingPermissions, type GrantablePermissions, resolvePermissions } from "../../permissions/resolvePermissions.ts";
 
 export interface UpdateKeyDeps extends ModifyCreditsDeps {
   readonly identities: Pick<IdentitiesRepository, "findOrCreate">;

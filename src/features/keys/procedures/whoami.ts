@@ -3,9 +3,9 @@ import { allowsAny, insufficientPermissions, permits } from "../../../platform/a
 import { ServiceError } from "../../../platform/base/errors.ts";
 import { hashKey } from "../../../platform/secrets/keySecret.ts";
 import type { ApisRepository } from "../../apis/apisRepository.ts";
+import type { Procedure } from "../../calls/call.ts";
 import type { KeysRepository } from "../keysRepository.ts";
 import { withDueRefills } from "../refillCredits.ts";
-import type { Procedure } from "../../calls/call.ts";
 import { type KeyObjectDeps, keyObject } from "./shared/keyObject.ts";
 
 export interface WhoamiDeps extends KeyObjectDeps {

@@ -1,11 +1,11 @@
 import type { CreateMigrationRequestSchema, CreateMigrationResponseSchema } from "../../../../gen/latchkey/v2/migrations_pb.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
+import { create } from "../../calls/mutations.ts";
 import { readAlgorithm } from "../algorithm.ts";
 import type { MigrationsDeps } from "../findMigration.ts";
 import { migrationCreated } from "../registration.ts";
-import { create } from "../../calls/mutations.ts";
 
 /** Registers an import of keys that another system issued (management §7). Names are labels. */
 export const createMigration =

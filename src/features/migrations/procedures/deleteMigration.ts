@@ -1,10 +1,10 @@
 import type { DeleteMigrationRequestSchema, DeleteMigrationResponseSchema } from "../../../../gen/latchkey/v2/migrations_pb.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
+import { remove } from "../../calls/mutations.ts";
 import { findMigration, type MigrationsDeps, migrationNotFound } from "../findMigration.ts";
 import { migrationDeleted } from "../registration.ts";
-import { remove } from "../../calls/mutations.ts";
 
 /** Removes an import; keys that were waiting for it no longer verify (management §8). */
 export const deleteMigration =

@@ -1,11 +1,15 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { ListMigrationsRequestSchema, ListMigrationsResponseSchema, MigrationSchema } from "../../../../gen/latchkey/v2/migrations_pb.ts";
+import type {
+  ListMigrationsRequestSchema,
+  ListMigrationsResponseSchema,
+  MigrationSchema,
+} from "../../../../gen/latchkey/v2/migrations_pb.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import type { MigrationDocument } from "../../../platform/storage/port/documents.ts";
 import type { Procedure } from "../../calls/call.ts";
+import { readOwnPageRequest, showOwnPagination } from "../../calls/paging.ts";
 import { showAlgorithm } from "../algorithm.ts";
 import type { MigrationsDeps } from "../findMigration.ts";
-import { readOwnPageRequest, showOwnPagination } from "../../calls/paging.ts";
 
 const LIST = "migrations.listMigrations";
 

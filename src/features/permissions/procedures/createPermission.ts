@@ -1,11 +1,11 @@
 import type { CreatePermissionRequestSchema, CreatePermissionResponseSchema } from "../../../../gen/latchkey/v2/permissions_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
-import type { PermissionsRepository } from "../permissionsRepository.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { create } from "../../calls/mutations.ts";
 import { permissionExists } from "../findPermission.ts";
+import type { PermissionsRepository } from "../permissionsRepository.ts";
 
 /** Defines a permission; its slug is unique without regard to letter case (permissions §2). */
 export const createPermission =

@@ -1,15 +1,15 @@
 import type { CreateRoleRequestSchema, CreateRoleResponseSchema } from "../../../../gen/latchkey/v2/permissions_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import type { PermissionDocument } from "../../../platform/storage/port/documents.ts";
-import type { PermissionsRepository } from "../permissionsRepository.ts";
-import type { RolesRepository } from "../rolesRepository.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { create } from "../../calls/mutations.ts";
 import { roleExists } from "../findPermission.ts";
+import type { PermissionsRepository } from "../permissionsRepository.ts";
 import { createMissingPermissions, resolvePermissions } from "../resolvePermissions.ts";
 import { roleConnection } from "../roleConnection.ts";
+import type { RolesRepository } from "../rolesRepository.ts";
 
 export interface CreateRoleDeps {
   readonly permissions: PermissionsRepository;

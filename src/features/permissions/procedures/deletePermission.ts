@@ -1,11 +1,11 @@
 import type { DeletePermissionRequestSchema, DeletePermissionResponseSchema } from "../../../../gen/latchkey/v2/permissions_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
-import type { PermissionsRepository } from "../permissionsRepository.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { remove } from "../../calls/mutations.ts";
 import { findPermission, permissionNotFound } from "../findPermission.ts";
+import type { PermissionsRepository } from "../permissionsRepository.ts";
 
 /** Deletes a permission: at once nobody holds it any more, however many keys and roles name it (permissions §5). */
 export const deletePermission =

@@ -1,11 +1,11 @@
 import type { DeleteRoleRequestSchema, DeleteRoleResponseSchema } from "../../../../gen/latchkey/v2/permissions_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
-import type { RolesRepository } from "../rolesRepository.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { remove } from "../../calls/mutations.ts";
 import { findRole, roleNotFound } from "../findPermission.ts";
+import type { RolesRepository } from "../rolesRepository.ts";
 
 /** Deletes a role: at once no key has it any more; its permissions stay (permissions §9). */
 export const deleteRole =

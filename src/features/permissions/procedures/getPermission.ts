@@ -1,9 +1,9 @@
 import type { GetPermissionRequestSchema, GetPermissionResponseSchema } from "../../../../gen/latchkey/v2/permissions_pb.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
-import type { PermissionsRepository } from "../permissionsRepository.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { findPermission } from "../findPermission.ts";
 import { showPermission } from "../permissionObject.ts";
+import type { PermissionsRepository } from "../permissionsRepository.ts";
 
 /** Reads a permission by id or slug (permissions §3). */
 export const getPermission =

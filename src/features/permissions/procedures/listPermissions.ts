@@ -1,9 +1,9 @@
 import type { ListPermissionsRequestSchema, ListPermissionsResponseSchema } from "../../../../gen/latchkey/v2/permissions_pb.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
-import type { PermissionsRepository } from "../permissionsRepository.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { readPageRequest, showPagination } from "../../calls/paging.ts";
 import { showPermission } from "../permissionObject.ts";
+import type { PermissionsRepository } from "../permissionsRepository.ts";
 
 /** Lists permissions, ascending by id (permissions §4). */
 export const listPermissions =

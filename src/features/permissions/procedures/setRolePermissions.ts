@@ -2,7 +2,7 @@ import type { SetRolePermissionsRequestSchema, SetRolePermissionsResponseSchema 
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import type { PermissionDocument, RoleDocument } from "../../../platform/storage/port/documents.ts";
 import type { Modification } from "../../../platform/storage/repositories/shared/modify.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { change } from "../../calls/mutations.ts";
 import { findRole, roleNotFound } from "../findPermission.ts";

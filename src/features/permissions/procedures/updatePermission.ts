@@ -1,15 +1,15 @@
 import type { UpdatePermissionRequestSchema, UpdatePermissionResponseSchema } from "../../../../gen/latchkey/v2/permissions_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import type { PermissionDocument } from "../../../platform/storage/port/documents.ts";
-import { type PermissionsRepository, permissionSearch, slugKey } from "../permissionsRepository.ts";
 import type { Modification } from "../../../platform/storage/repositories/shared/modify.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { change } from "../../calls/mutations.ts";
 import { changedDescription } from "../changedDescription.ts";
 import { findPermission, permissionExists, permissionNotFound } from "../findPermission.ts";
 import { showPermission } from "../permissionObject.ts";
+import { type PermissionsRepository, permissionSearch, slugKey } from "../permissionsRepository.ts";
 
 /** Changes a permission; keys and roles that hold it keep it under its new slug (permissions §10a). */
 export const updatePermission =

@@ -1,14 +1,14 @@
 import type { UpdateRoleRequestSchema, UpdateRoleResponseSchema } from "../../../../gen/latchkey/v2/permissions_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import type { RoleDocument } from "../../../platform/storage/port/documents.ts";
-import { nameKey, type RolesRepository, roleSearch } from "../rolesRepository.ts";
 import type { Modification } from "../../../platform/storage/repositories/shared/modify.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { change } from "../../calls/mutations.ts";
 import { changedDescription } from "../changedDescription.ts";
 import { findRole, roleExists, roleNotFound } from "../findPermission.ts";
+import { nameKey, type RolesRepository, roleSearch } from "../rolesRepository.ts";
 
 /** Changes a role's name and description; neither its permissions nor its keys (permissions §10a). */
 export const updateRole =

@@ -1,8 +1,8 @@
 import type { DeleteNamespaceRequestSchema, DeleteNamespaceResponseSchema } from "../../../../gen/latchkey/v2/ratelimit_pb.ts";
-import type { NamespacesRepository } from "../namespacesRepository.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { remove } from "../../calls/mutations.ts";
+import type { NamespacesRepository } from "../namespacesRepository.ts";
 import { findNamespace, namespaceNotFound } from "./shared/findNamespace.ts";
 import { namespaceDeleted } from "./shared/namespaceDeleted.ts";
 

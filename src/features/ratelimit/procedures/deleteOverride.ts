@@ -1,7 +1,7 @@
 import type { DeleteOverrideRequestSchema, DeleteOverrideResponseSchema } from "../../../../gen/latchkey/v2/ratelimit_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { overridesTag } from "../../../platform/storage/port/tags.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { remove } from "../../calls/mutations.ts";
 import { findNamespace, type OverrideDeps, overrideNotFound } from "./shared/findNamespace.ts";

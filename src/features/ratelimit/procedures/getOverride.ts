@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { GetOverrideRequestSchema, GetOverrideResponseSchema, OverrideSchema } from "../../../../gen/latchkey/v2/ratelimit_pb.ts";
-import type { LiveOverride } from "../overridesRepository.ts";
 import type { Procedure } from "../../calls/call.ts";
+import type { LiveOverride } from "../overridesRepository.ts";
 import { findNamespace, type OverrideDeps, overrideNotFound } from "./shared/findNamespace.ts";
 
 export const showOverride = ({ _id, identifier, limit, duration }: LiveOverride): MessageInitShape<typeof OverrideSchema> => ({

@@ -1,9 +1,9 @@
 import type { LimitRequest, LimitRequestSchema, LimitResponseSchema } from "../../../../gen/latchkey/v2/ratelimit_pb.ts";
-import type { Analytics } from "../../analytics/createAnalytics.ts";
 import type { Clock } from "../../../platform/base/clock.ts";
+import type { Analytics } from "../../analytics/createAnalytics.ts";
+import type { Answer, Call, Procedure } from "../../calls/call.ts";
 import type { CheckResult, Decision, Limiter } from "../limiter.ts";
 import type { CachedNamespace } from "../namespaceCache.ts";
-import type { Answer, Call, Procedure } from "../../calls/call.ts";
 import { findOrCreateNamespace, type NamespaceDeps } from "./shared/findOrCreateNamespaces.ts";
 import { type NamespaceCheck, namespaceCheck } from "./shared/namespaceCheck.ts";
 

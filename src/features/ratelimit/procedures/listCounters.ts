@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CounterSchema, ListCountersRequestSchema, ListCountersResponseSchema } from "../../../../gen/latchkey/v2/ratelimit_pb.ts";
+import type { Procedure } from "../../calls/call.ts";
+import { readOwnPageRequest, showOwnPagination } from "../../calls/paging.ts";
 import { type CountersFrom, type CountersPageDeps, type CurrentCounter, readCountersPage } from "../countersPage.ts";
 import type { NamespaceCache } from "../namespaceCache.ts";
 import type { NamespacesRepository } from "../namespacesRepository.ts";
 import type { LiveOverride } from "../overridesRepository.ts";
-import type { Procedure } from "../../calls/call.ts";
-import { readOwnPageRequest, showOwnPagination } from "../../calls/paging.ts";
 import { findNamespace } from "./shared/findNamespace.ts";
 
 export interface ListCountersDeps extends CountersPageDeps {

@@ -1,10 +1,14 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { ListNamespacesRequestSchema, ListNamespacesResponseSchema, NamespaceSchema } from "../../../../gen/latchkey/v2/ratelimit_pb.ts";
+import type {
+  ListNamespacesRequestSchema,
+  ListNamespacesResponseSchema,
+  NamespaceSchema,
+} from "../../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { permits } from "../../../platform/authorization/authorization.ts";
 import type { NamespaceDocument } from "../../../platform/storage/port/documents.ts";
-import type { NamespacesRepository } from "../namespacesRepository.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { readOwnPageRequest, showOwnPagination } from "../../calls/paging.ts";
+import type { NamespacesRepository } from "../namespacesRepository.ts";
 
 const LIST = "ratelimit.listNamespaces";
 

@@ -1,8 +1,8 @@
 import type { ListOverridesRequestSchema, ListOverridesResponseSchema } from "../../../../gen/latchkey/v2/ratelimit_pb.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { readPageRequest, showPagination } from "../../calls/paging.ts";
-import { findNamespace, type OverrideDeps } from "./shared/findNamespace.ts";
 import { showOverride } from "./getOverride.ts";
+import { findNamespace, type OverrideDeps } from "./shared/findNamespace.ts";
 
 const DEFAULT_LIMIT = 10;
 

@@ -1,9 +1,9 @@
 import type { MultiLimitRequestSchema, MultiLimitResponseSchema } from "../../../../gen/latchkey/v2/ratelimit_pb.ts";
-import type { CheckResult } from "../limiter.ts";
 import type { Procedure } from "../../calls/call.ts";
+import type { CheckResult } from "../limiter.ts";
+import type { LimitDeps } from "./limit.ts";
 import { findOrCreateNamespaces } from "./shared/findOrCreateNamespaces.ts";
 import { type NamespaceCheck, namespaceCheck } from "./shared/namespaceCheck.ts";
-import type { LimitDeps } from "./limit.ts";
 
 /** Checks several limits and consumes from all of them or from none (ratelimit §7). */
 export const multiLimit =

@@ -1,8 +1,8 @@
 import type { SetOverrideRequestSchema, SetOverrideResponseSchema } from "../../../../gen/latchkey/v2/ratelimit_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import type { AuditEvent } from "../../../platform/storage/port/auditEvents.ts";
 import { overridesTag } from "../../../platform/storage/port/tags.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { findNamespace, type OverrideDeps } from "./shared/findNamespace.ts";
 

@@ -5,12 +5,12 @@ import type {
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import { requireContained, requireNoLaterExpiry } from "../../../platform/authorization/containment.ts";
 import { createRootKeySecret } from "../../../platform/secrets/rootKeySecret.ts";
-import { createRootKey, readPermissions, refuse, refusedPermissions, rootKeyCreated } from "../rootKeyChanges.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { create } from "../../calls/mutations.ts";
 import type { RootKeysDeps } from "../findRootKey.ts";
 import { givenExpiry, refusedExpiry } from "../givenExpiry.ts";
+import { createRootKey, readPermissions, refuse, refusedPermissions, rootKeyCreated } from "../rootKeyChanges.ts";
 
 type Create = Procedure<typeof RootKeysServiceCreateKeyRequestSchema, typeof RootKeysServiceCreateKeyResponseSchema>;
 

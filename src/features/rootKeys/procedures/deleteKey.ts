@@ -2,9 +2,9 @@ import type {
   RootKeysServiceDeleteKeyRequestSchema,
   RootKeysServiceDeleteKeyResponseSchema,
 } from "../../../../gen/latchkey/v2/root_keys_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { remove } from "../../calls/mutations.ts";
 import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "../findRootKey.ts";

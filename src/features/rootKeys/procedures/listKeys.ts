@@ -1,4 +1,7 @@
-import type { RootKeysServiceListKeysRequestSchema, RootKeysServiceListKeysResponseSchema } from "../../../../gen/latchkey/v2/root_keys_pb.ts";
+import type {
+  RootKeysServiceListKeysRequestSchema,
+  RootKeysServiceListKeysResponseSchema,
+} from "../../../../gen/latchkey/v2/root_keys_pb.ts";
 import { permits } from "../../../platform/authorization/authorization.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { readPageRequest, showPagination } from "../../calls/paging.ts";

@@ -2,7 +2,6 @@ import type {
   RootKeysServiceRerollKeyRequestSchema,
   RootKeysServiceRerollKeyResponseSchema,
 } from "../../../../gen/latchkey/v2/root_keys_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import { requireContained, requireNoLaterExpiry } from "../../../platform/authorization/containment.ts";
 import { createRootKeySecret } from "../../../platform/secrets/rootKeySecret.ts";
@@ -10,7 +9,8 @@ import type { RootKeyDocument } from "../../../platform/storage/port/documents.t
 import { newDocument } from "../../../platform/storage/repositories/shared/audited.ts";
 import { changesOfRootKey } from "../../../platform/storage/repositories/shared/describeChanges.ts";
 import type { Modification } from "../../../platform/storage/repositories/shared/modify.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import { insertOnce, type Procedure } from "../../calls/call.ts";
 import { claimRevision } from "../../calls/claimRevision.ts";
 import { changeSeveral } from "../../calls/mutations.ts";

@@ -4,15 +4,15 @@ import type {
 } from "../../../../gen/latchkey/v2/root_keys_pb.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import { requireContained, requireNoLaterExpiry } from "../../../platform/authorization/containment.ts";
-import { callerOf } from "../authenticator.ts";
-import { changeRootKey, readPermissions, refuse, refusedPermissions } from "../rootKeyChanges.ts";
 import type { RootKeyDocument } from "../../../platform/storage/port/documents.ts";
 import type { Modification } from "../../../platform/storage/repositories/shared/modify.ts";
-import { auditSource } from "../../audit/auditSource.ts";
+import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { change } from "../../calls/mutations.ts";
+import { callerOf } from "../authenticator.ts";
 import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "../findRootKey.ts";
 import { givenExpiry, refusedExpiry } from "../givenExpiry.ts";
+import { changeRootKey, readPermissions, refuse, refusedPermissions } from "../rootKeyChanges.ts";
 
 type UpdateKey = Procedure<typeof RootKeysServiceUpdateKeyRequestSchema, typeof RootKeysServiceUpdateKeyResponseSchema>;
 

@@ -1,10 +1,10 @@
 import type { ExplainRequestSchema, ExplainResponseSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { plainAddress } from "../../../platform/base/ipAllowlist.ts";
+import type { Procedure } from "../../calls/call.ts";
 import { balanceAt } from "../../keys/refill.ts";
+import type { Limiter } from "../../ratelimit/limiter.ts";
 import { type Answers, decide, decideKnowing } from "../decide.ts";
 import type { Circumstances } from "../verifiable.ts";
-import type { Limiter } from "../../ratelimit/limiter.ts";
-import type { Procedure } from "../../calls/call.ts";
 import { type ExplainedKeyDeps, findExplainedKey } from "./explain/explainedKey.ts";
 import { explainLimits } from "./explain/explainedLimits.ts";
 import { explainSteps, failedSteps, type Situation } from "./explain/explainedSteps.ts";

@@ -6,14 +6,14 @@ import {
   type VerifyKeyDataSchema,
   type VerifyKeyResponseSchema,
 } from "../../../../gen/latchkey/v2/keys_pb.ts";
-import type { OutcomeCode } from "../decide.ts";
+import { type FixedFields, withFixedFields } from "../../../platform/codec/fixedFields.ts";
+import type { Answer } from "../../calls/call.ts";
+import { showRatelimits } from "../../calls/storedRatelimits.ts";
 import type { CheckResult } from "../../ratelimit/limiter.ts";
+import type { OutcomeCode } from "../decide.ts";
 import type { LimitCheck } from "../limitCheck.ts";
 import type { VerificationEntry } from "../verificationEntry.ts";
 import type { Show } from "../verify.ts";
-import type { Answer } from "../../calls/call.ts";
-import { type FixedFields, withFixedFields } from "../../../platform/codec/fixedFields.ts";
-import { showRatelimits } from "../../calls/storedRatelimits.ts";
 
 /** The `data` of an answer of verifyKey. */
 type Data = MessageInitShape<typeof VerifyKeyDataSchema>;

@@ -1,7 +1,7 @@
 import type { ExplainRequest, VerifyKeyRequest } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import { rememberLatest } from "../../../platform/util/rememberLatest.ts";
 import { type PermissionQuery, parsePermissionQuery } from "../../permissions/permissionQuery.ts";
 import type { RequestedLimit, VerificationRequest } from "../verifiable.ts";
-import { rememberLatest } from "../../../platform/util/rememberLatest.ts";
 import type { AskedVerification } from "../verify.ts";
 
 /** From the requests of verifyKey and explain to what is asked of a key (verify §2). */

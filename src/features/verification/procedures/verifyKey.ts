@@ -1,7 +1,7 @@
 import type { VerifyKeyRequestSchema, VerifyKeyResponseSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { allowsAny, insufficientPermissions } from "../../../platform/authorization/authorization.ts";
-import { createVerify, type VerifyDeps } from "../verify.ts";
 import type { Procedure } from "../../calls/call.ts";
+import { createVerify, type VerifyDeps } from "../verify.ts";
 import { showVerification } from "./verificationAnswer.ts";
 import { readVerification } from "./verificationRequest.ts";
 

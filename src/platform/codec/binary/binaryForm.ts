@@ -1,11 +1,11 @@
 import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import type { Violation } from "../../base/errors.ts";
-import { oncePer } from "../../util/oncePer.ts";
 import { smallBodyBytes } from "../../http/limits.ts";
-import { inTurns, writeInTurns } from "../largeMessages.ts";
+import { oncePer } from "../../util/oncePer.ts";
 import { messageShape } from "../compileShape.ts";
 import type { Decoded } from "../decoded.ts";
 import type { Read, Reader, Writer } from "../json/jsonForm.ts";
+import { inTurns, writeInTurns } from "../largeMessages.ts";
 import { type Finding, prefixFindings } from "../rules/findings.ts";
 import { validator } from "../rules/validator.ts";
 import { chargeValues, mostValues, tooManyValues } from "../valueBound.ts";

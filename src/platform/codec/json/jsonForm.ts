@@ -1,14 +1,14 @@
 import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import type { PermitRequest } from "../../fairness/fairSemaphore.ts";
 import type { CallerPath } from "../../fairness/fairShares.ts";
-import { oncePer } from "../../util/oncePer.ts";
 import { smallBodyBytes } from "../../http/limits.ts";
 import type { BodyOwner } from "../../http/readBody.ts";
-import { inTurns, writeInTurns } from "../largeMessages.ts";
+import { oncePer } from "../../util/oncePer.ts";
 import { messageShape } from "../compileShape.ts";
 import type { Decoded } from "../decoded.ts";
 import { decoder } from "../decoder.ts";
 import { encoder, partEncoder } from "../encoder.ts";
+import { inTurns, writeInTurns } from "../largeMessages.ts";
 import { type Finding, prefixFindings, report } from "../rules/findings.ts";
 import type { Dialect, Shape } from "../shape.ts";
 import { chargeValues, freeValues, mostValues, tooManyValues } from "../valueBound.ts";

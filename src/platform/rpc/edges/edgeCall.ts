@@ -4,13 +4,13 @@ import type { Caller } from "../../authorization/authorization.ts";
 import type { Degraded } from "../../base/behalf.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Violation } from "../../base/errors.ts";
-import type { CallerPath, Share } from "../../fairness/fairShares.ts";
 import { createId } from "../../base/ids.ts";
-import type { EdgeName } from "../../telemetry/callMetrics.ts";
+import type { CallerPath, Share } from "../../fairness/fairShares.ts";
 import type { Guarded } from "../../http/connectionGuard.ts";
 import { headerText, valuesOf } from "../../http/headerFields.ts";
 import { callTimeout } from "../../http/limits.ts";
 import { type BodyOwner, type BodyReader, noRoom } from "../../http/readBody.ts";
+import type { EdgeName } from "../../telemetry/callMetrics.ts";
 import { type CallSignal, createCallSignal, type OtherEnd } from "../callSignal.ts";
 import type { IncomingCall, Pipeline } from "../incomingCall.ts";
 

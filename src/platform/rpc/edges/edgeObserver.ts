@@ -1,7 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { type Reason, ServiceError } from "../../base/errors.ts";
-import { toServiceError } from "../toServiceError.ts";
 import type { EdgeName } from "../../telemetry/callMetrics.ts";
+import { toServiceError } from "../toServiceError.ts";
 
 /** Told of what the edges decide themselves; all that reaches the pipeline is observed there. */
 export interface EdgeObserver {

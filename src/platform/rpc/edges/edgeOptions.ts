@@ -1,8 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
+import type { ErrorsBaseUrl } from "../../http/errorBody.ts";
 import type { FindCaller } from "../incomingCall.ts";
 import type { DescribeError } from "../wire/connectError.ts";
 import type { RpcRoutes } from "../wire/rpcRoutes.ts";
-import type { ErrorsBaseUrl } from "../../http/errorBody.ts";
 import type { ServeOptions } from "./serveUnary.ts";
 
 /** What every edge is made with. */

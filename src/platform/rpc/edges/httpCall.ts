@@ -2,10 +2,10 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Clock } from "../../base/clock.ts";
 import type { Violation } from "../../base/errors.ts";
-import type { EdgeName } from "../../telemetry/callMetrics.ts";
 import type { Guarded } from "../../http/connectionGuard.ts";
 import { http2Stream, isGone } from "../../http/http2Stream.ts";
 import { type BodyReader, readBody } from "../../http/readBody.ts";
+import type { EdgeName } from "../../telemetry/callMetrics.ts";
 import type { OtherEnd } from "../callSignal.ts";
 import { EdgeCall } from "./edgeCall.ts";
 

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2Session } from "node:http2";
+import type { Capacity } from "../../http/capacity.ts";
+import { type ClientAddress, networkOf } from "../../http/clientAddress.ts";
 import type { Guarded } from "../../http/connectionGuard.ts";
 import { closeSession } from "../../http/endSession.ts";
 import { headerText } from "../../http/headerFields.ts";
 import { http2Stream } from "../../http/http2Stream.ts";
-import type { Capacity } from "../../http/capacity.ts";
-import { type ClientAddress, networkOf } from "../../http/clientAddress.ts";
 
 /** Streams that need no credentials and may stay open: few for each connection and address, and not for those who do not read. */
 export interface PublicStreams {

@@ -1,42 +1,35 @@
+import { type ApisRepository, createApisRepository } from "../../../../src/features/apis/apisRepository.ts";
+import { type AuditIndexRepository, createAuditIndexRepository } from "../../../../src/features/audit/auditIndexRepository.ts";
+import { type AuditLogRepository, createAuditLogRepository } from "../../../../src/features/audit/auditLogRepository.ts";
+import { createFailedSignInsRepository, type FailedSignInsRepository } from "../../../../src/features/console/failedSignInsRepository.ts";
+import { createSessionsRepository, type SessionsRepository } from "../../../../src/features/console/sessionsRepository.ts";
+import { createReservationsRepository, type ReservationsRepository } from "../../../../src/features/idempotency/reservationsRepository.ts";
+import { createErasuresRepository, type Erasure, type ErasuresRepository } from "../../../../src/features/identities/erasuresRepository.ts";
+import { createIdentitiesRepository, type IdentitiesRepository } from "../../../../src/features/identities/identitiesRepository.ts";
+import { createKeySearchRepository, type KeySearchRepository } from "../../../../src/features/keys/keySearchRepository.ts";
+import { createKeysRepository, type KeysRepository } from "../../../../src/features/keys/keysRepository.ts";
+import { createMigrationsRepository, type MigrationsRepository } from "../../../../src/features/migrations/migrationsRepository.ts";
+import { createNodesRepository, type NodeRow, type NodesRepository } from "../../../../src/features/nodes/nodesRepository.ts";
+import { createPermissionsRepository, type PermissionsRepository } from "../../../../src/features/permissions/permissionsRepository.ts";
+import { createRolesRepository, type RolesRepository } from "../../../../src/features/permissions/rolesRepository.ts";
+import {
+  ALL_LENGTHS,
+  type CounterListRepository,
+  createCounterListRepository,
+} from "../../../../src/features/ratelimit/counterListRepository.ts";
+import { createNamespacesRepository, type NamespacesRepository } from "../../../../src/features/ratelimit/namespacesRepository.ts";
+import { createOverridesRepository, type OverridesRepository } from "../../../../src/features/ratelimit/overridesRepository.ts";
+import { createRootKeysRepository, type RootKeysRepository } from "../../../../src/features/rootKeys/rootKeysRepository.ts";
+import { type BackfillsRepository, createBackfillsRepository } from "../../../../src/operations/sweep/backfillsRepository.ts";
+import { createSweepsRepository, type SweepsRepository, type Walk } from "../../../../src/operations/sweep/sweepsRepository.ts";
 import { aroundCounters } from "../../../../src/platform/storage/decorators/aroundCounters.ts";
 import { auditedCollections } from "../../../../src/platform/storage/port/auditedCollections.ts";
 import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/platform/storage/port/baseDocument.ts";
 import type { Counters } from "../../../../src/platform/storage/port/counters.ts";
 import type { Store } from "../../../../src/platform/storage/port/store.ts";
 import { sweptCollections } from "../../../../src/platform/storage/port/sweptCollections.ts";
-import { type ApisRepository, createApisRepository } from "../../../../src/features/apis/apisRepository.ts";
-import { type AuditIndexRepository, createAuditIndexRepository } from "../../../../src/features/audit/auditIndexRepository.ts";
-import { type AuditLogRepository, createAuditLogRepository } from "../../../../src/features/audit/auditLogRepository.ts";
-import { type BackfillsRepository, createBackfillsRepository } from "../../../../src/operations/sweep/backfillsRepository.ts";
 import { type ChangesRepository, createChangesRepository } from "../../../../src/platform/storage/repositories/changesRepository.ts";
-import {
-  createFailedSignInsRepository,
-  type FailedSignInsRepository,
-} from "../../../../src/features/console/failedSignInsRepository.ts";
-import { createSessionsRepository, type SessionsRepository } from "../../../../src/features/console/sessionsRepository.ts";
-import {
-  ALL_LENGTHS,
-  type CounterListRepository,
-  createCounterListRepository,
-} from "../../../../src/features/ratelimit/counterListRepository.ts";
-import {
-  createErasuresRepository,
-  type Erasure,
-  type ErasuresRepository,
-} from "../../../../src/features/identities/erasuresRepository.ts";
-import { createIdentitiesRepository, type IdentitiesRepository } from "../../../../src/features/identities/identitiesRepository.ts";
-import { createKeySearchRepository, type KeySearchRepository } from "../../../../src/features/keys/keySearchRepository.ts";
-import { createKeysRepository, type KeysRepository } from "../../../../src/features/keys/keysRepository.ts";
 import { createLeasesRepository, type LeasesRepository } from "../../../../src/platform/storage/repositories/leasesRepository.ts";
-import { createMigrationsRepository, type MigrationsRepository } from "../../../../src/features/migrations/migrationsRepository.ts";
-import { createNamespacesRepository, type NamespacesRepository } from "../../../../src/features/ratelimit/namespacesRepository.ts";
-import { createNodesRepository, type NodeRow, type NodesRepository } from "../../../../src/features/nodes/nodesRepository.ts";
-import { createOverridesRepository, type OverridesRepository } from "../../../../src/features/ratelimit/overridesRepository.ts";
-import { createPermissionsRepository, type PermissionsRepository } from "../../../../src/features/permissions/permissionsRepository.ts";
-import { createReservationsRepository, type ReservationsRepository } from "../../../../src/features/idempotency/reservationsRepository.ts";
-import { createRolesRepository, type RolesRepository } from "../../../../src/features/permissions/rolesRepository.ts";
-import { createRootKeysRepository, type RootKeysRepository } from "../../../../src/features/rootKeys/rootKeysRepository.ts";
-import { createSweepsRepository, type SweepsRepository, type Walk } from "../../../../src/operations/sweep/sweepsRepository.ts";
 import { chargeWindow } from "../../../support/chargeWindow.ts";
 import { sampleKey } from "../../contract/samples.ts";
 import { blockOfEntries, idOf, MANY } from "./largeStore.ts";

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { BLOCK, rowsOfBlock } from "../../../../src/features/audit/auditIndexRepository.ts";
 import { counterKey } from "../../../../src/features/ratelimit/counterKey.ts";
 import { type CounterEntry, putCounters } from "../../../../src/platform/storage/embedded/counters/counterTable.ts";
 import { columnsOf, columnValues } from "../../../../src/platform/storage/embedded/sqlite/columns.ts";
@@ -7,7 +8,6 @@ import { toText } from "../../../../src/platform/storage/embedded/sqlite/documen
 import type { AuditEvent } from "../../../../src/platform/storage/port/auditEvents.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/platform/storage/port/baseDocument.ts";
 import type { AuditIndexDocument, AuditLogDocument, CollectionName, Documents } from "../../../../src/platform/storage/port/documents.ts";
-import { BLOCK, rowsOfBlock } from "../../../../src/features/audit/auditIndexRepository.ts";
 import { newDocument } from "../../../../src/platform/storage/repositories/shared/audited.ts";
 
 /** Of each list, many times what one turn may look at; what is deleted stands before what lives. */

@@ -1,5 +1,5 @@
-import { allPermissions, compileGrants, parsePermission } from "../../../../src/platform/authorization/authorization.ts";
 import { type RootKeyTemplate, rootKeyTemplates } from "../../../../src/features/rootKeys/rootKeyTemplates.ts";
+import { allPermissions, compileGrants, parsePermission } from "../../../../src/platform/authorization/authorization.ts";
 
 /** Permissions of root keys that belong together: `api`, and its actions. */
 export interface PermissionType {

@@ -1,6 +1,6 @@
-import type { AuditSource } from "../../../audit/auditEvent.ts";
 import type { AuditEvent, AuditResource } from "../../../../platform/storage/port/auditEvents.ts";
 import type { OperationOptions } from "../../../../platform/storage/port/collection.ts";
+import type { AuditSource } from "../../../audit/auditEvent.ts";
 import { connectionEvents, type Holdable } from "./keyConfiguration.ts";
 
 /** A list of permissions or roles in a request, as the ids that a key is to hold. */

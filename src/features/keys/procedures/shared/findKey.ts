@@ -2,8 +2,8 @@ import { ServiceError } from "../../../../platform/base/errors.ts";
 import type { OperationOptions } from "../../../../platform/storage/port/collection.ts";
 import type { KeyDocument } from "../../../../platform/storage/port/documents.ts";
 import type { ApisRepository } from "../../../apis/apisRepository.ts";
-import type { KeysRepository } from "../../keysRepository.ts";
 import type { CreditSpender } from "../../creditSpender.ts";
+import type { KeysRepository } from "../../keysRepository.ts";
 
 /** The same for a key that is unknown, deleted, or whose API is deleted. */
 export const keyNotFound = (keyId: string): ServiceError =>

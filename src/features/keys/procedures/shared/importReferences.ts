@@ -1,18 +1,18 @@
 import pMap from "p-map";
 import type { MigrateKey } from "../../../../../gen/latchkey/v2/keys_pb.ts";
-import { auditEvent, resource } from "../../../audit/auditEvent.ts";
 import { createId } from "../../../../platform/base/ids.ts";
 import type { AuditEvent } from "../../../../platform/storage/port/auditEvents.ts";
 import type { PermissionDocument, RoleDocument } from "../../../../platform/storage/port/documents.ts";
 import { DuplicateKeyError } from "../../../../platform/storage/port/errors.ts";
-import type { IdentitiesRepository, NewIdentity } from "../../../identities/identitiesRepository.ts";
-import { slugKey } from "../../../permissions/permissionsRepository.ts";
-import { nameKey, type RolesRepository } from "../../../permissions/rolesRepository.ts";
 import { chunks } from "../../../../platform/util/chunks.ts";
-import { auditSource } from "../../../audit/auditSource.ts";
+import { auditEvent, resource } from "../../../audit/auditEvent.ts";
+import { auditSource } from "../../../calls/auditSource.ts";
 import type { Call } from "../../../calls/call.ts";
+import type { IdentitiesRepository, NewIdentity } from "../../../identities/identitiesRepository.ts";
 import { linkIdentity } from "../../../identities/linkIdentity.ts";
+import { slugKey } from "../../../permissions/permissionsRepository.ts";
 import { createMissingPermissions, type GrantablePermissions, resolvePermissions } from "../../../permissions/resolvePermissions.ts";
+import { nameKey, type RolesRepository } from "../../../permissions/rolesRepository.ts";
 
 /** Objects of one read or write of the store: it bounds the time that one may take. */
 const CHUNK = 500;

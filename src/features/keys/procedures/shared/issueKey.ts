@@ -3,8 +3,8 @@ import type { KeyRing } from "../../../../platform/secrets/keyRing.ts";
 import { createKeySecret, type KeySecret, type KeySecretForm } from "../../../../platform/secrets/keySecret.ts";
 import type { KeyDocument } from "../../../../platform/storage/port/documents.ts";
 import { DuplicateKeyError } from "../../../../platform/storage/port/errors.ts";
-import type { KeysRepository } from "../../keysRepository.ts";
 import type { Call } from "../../../calls/call.ts";
+import type { KeysRepository } from "../../keysRepository.ts";
 
 /** Tries with a new id and secret when the store says that one of them is taken (keys §1.1). */
 const COLLISION_ATTEMPTS = 5;

@@ -1,12 +1,18 @@
 import { type Refill, RefillInterval } from "../../../../../gen/latchkey/v2/common_pb.ts";
 import type { CreateKeyCredits, CreateKeyRequest, MigrateKey } from "../../../../../gen/latchkey/v2/keys_pb.ts";
-import { type AuditSource, auditEvent, resource } from "../../../audit/auditEvent.ts";
 import type { AuditEvent, AuditResource } from "../../../../platform/storage/port/auditEvents.ts";
-import type { ApiDocument, KeyDocument, PermissionDocument, RoleDocument, StoredRefill } from "../../../../platform/storage/port/documents.ts";
-import { nameKeyOf } from "../../keySearchRepository.ts";
+import type {
+  ApiDocument,
+  KeyDocument,
+  PermissionDocument,
+  RoleDocument,
+  StoredRefill,
+} from "../../../../platform/storage/port/documents.ts";
 import { newDocument } from "../../../../platform/storage/repositories/shared/audited.ts";
 import { textOf } from "../../../../platform/util/jsonText.ts";
+import { type AuditSource, auditEvent, resource } from "../../../audit/auditEvent.ts";
 import { storeRatelimits } from "../../../calls/storedRatelimits.ts";
+import { nameKeyOf } from "../../keySearchRepository.ts";
 
 /** What createKey and updateKey share (keys §1.7): from request messages to stored values. */
 

@@ -2,11 +2,11 @@ import type { UpdateKeyRequest } from "../../../../../gen/latchkey/v2/keys_pb.ts
 import { invalidInput, type ServiceError } from "../../../../platform/base/errors.ts";
 import type { Update } from "../../../../platform/storage/port/collection.ts";
 import type { KeyDocument } from "../../../../platform/storage/port/documents.ts";
+import { textOf } from "../../../../platform/util/jsonText.ts";
+import { storeRatelimits } from "../../../calls/storedRatelimits.ts";
 import { nameKeyOf } from "../../keySearchRepository.ts";
 import type { KeyModification } from "../../keysRepository.ts";
-import { textOf } from "../../../../platform/util/jsonText.ts";
 import { refillChange, withDueRefills } from "../../refillCredits.ts";
-import { storeRatelimits } from "../../../calls/storedRatelimits.ts";
 import { storeRefill } from "./keyConfiguration.ts";
 
 /** What an update sets and removes; a field is in one of the two, the last word counts. */

@@ -1,6 +1,6 @@
 import { invalidInput } from "../../../../platform/base/errors.ts";
-import type { SearchEntry } from "../../keySearchRepository.ts";
 import { openCursor, sealCursor } from "../../../calls/sealedCursor.ts";
+import type { SearchEntry } from "../../keySearchRepository.ts";
 
 /** Where a page of a search ended. */
 export interface SearchPlace {

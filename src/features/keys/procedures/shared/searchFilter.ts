@@ -1,9 +1,9 @@
 import type { SearchKeysRequest } from "../../../../../gen/latchkey/v2/keys_pb.ts";
 import type { KeyDocument } from "../../../../platform/storage/port/documents.ts";
+import type { Call } from "../../../calls/call.ts";
 import type { PermissionsRepository } from "../../../permissions/permissionsRepository.ts";
 import type { RolesRepository } from "../../../permissions/rolesRepository.ts";
 import { withDueRefills } from "../../refillCredits.ts";
-import type { Call } from "../../../calls/call.ts";
 
 export interface SearchFilterDeps {
   readonly permissions: Pick<PermissionsRepository, "findManyBySlug">;

@@ -4,16 +4,11 @@ import { hashKey, looksLikeKeySecret } from "../../../../platform/secrets/keySec
 import { looksLikeRootKey } from "../../../../platform/secrets/rootKeySecret.ts";
 import type { OperationOptions } from "../../../../platform/storage/port/collection.ts";
 import type { KeyDocument } from "../../../../platform/storage/port/documents.ts";
-import {
-  type KeySearchRepository,
-  nameKeyOf,
-  type SearchEntry,
-  type SearchedText,
-} from "../../keySearchRepository.ts";
-import type { KeysRepository } from "../../keysRepository.ts";
 import { chunks } from "../../../../platform/util/chunks.ts";
 import { foldCase } from "../../../../platform/util/foldCase.ts";
 import { foreignHashOf } from "../../../verification/migrateOnUse.ts";
+import { type KeySearchRepository, nameKeyOf, type SearchEntry, type SearchedText } from "../../keySearchRepository.ts";
+import type { KeysRepository } from "../../keysRepository.ts";
 
 /** A way of finding keys (management §2). */
 export interface SearchWay {

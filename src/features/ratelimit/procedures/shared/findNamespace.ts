@@ -1,9 +1,9 @@
 import { type Action, requirePermissions } from "../../../../platform/authorization/authorization.ts";
 import { ServiceError } from "../../../../platform/base/errors.ts";
 import type { NamespaceDocument } from "../../../../platform/storage/port/documents.ts";
+import type { Call } from "../../../calls/call.ts";
 import type { NamespacesRepository } from "../../namespacesRepository.ts";
 import type { OverridesRepository } from "../../overridesRepository.ts";
-import type { Call } from "../../../calls/call.ts";
 
 export interface OverrideDeps {
   readonly namespaces: NamespacesRepository;

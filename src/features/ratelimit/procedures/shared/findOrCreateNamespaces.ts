@@ -1,13 +1,13 @@
-import { auditEvent, resource } from "../../../audit/auditEvent.ts";
-import type { Cached } from "../../../../platform/cache/cacheEntry.ts";
 import { type Action, requirePermissions } from "../../../../platform/authorization/authorization.ts";
 import { ServiceError } from "../../../../platform/base/errors.ts";
 import { createId } from "../../../../platform/base/ids.ts";
-import { compileOverrides } from "../../overridePattern.ts";
+import type { Cached } from "../../../../platform/cache/cacheEntry.ts";
+import { auditEvent, resource } from "../../../audit/auditEvent.ts";
+import { auditSource } from "../../../calls/auditSource.ts";
+import type { Call } from "../../../calls/call.ts";
 import type { CachedNamespace, NamespaceCache } from "../../namespaceCache.ts";
 import type { NamespacesRepository } from "../../namespacesRepository.ts";
-import { auditSource } from "../../../audit/auditSource.ts";
-import type { Call } from "../../../calls/call.ts";
+import { compileOverrides } from "../../overridePattern.ts";
 
 export interface NamespaceDeps {
   readonly namespaces: NamespacesRepository;

@@ -1,5 +1,5 @@
-import { counterKey } from "../../counterKey.ts";
 import type { Check } from "../../check.ts";
+import { counterKey } from "../../counterKey.ts";
 import type { CachedNamespace } from "../../namespaceCache.ts";
 
 /** What a request asks of one identifier. */

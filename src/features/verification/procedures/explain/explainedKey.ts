@@ -1,17 +1,23 @@
 import type { ExplainRequest } from "../../../../../gen/latchkey/v2/keys_pb.ts";
-import { type Action, allows, allowsAny, insufficientPermissions, requirePermissions } from "../../../../platform/authorization/authorization.ts";
+import {
+  type Action,
+  allows,
+  allowsAny,
+  insufficientPermissions,
+  requirePermissions,
+} from "../../../../platform/authorization/authorization.ts";
 import { ServiceError } from "../../../../platform/base/errors.ts";
 import { hashKey } from "../../../../platform/secrets/keySecret.ts";
 import type { ApiDocument, KeyDocument, PermissionDocument, RoleDocument } from "../../../../platform/storage/port/documents.ts";
 import type { ApisRepository } from "../../../apis/apisRepository.ts";
+import type { Call } from "../../../calls/call.ts";
+import { readAll } from "../../../calls/readAll.ts";
 import type { IdentitiesRepository } from "../../../identities/identitiesRepository.ts";
 import type { KeysRepository } from "../../../keys/keysRepository.ts";
+import { keyNotFound } from "../../../keys/procedures/shared/findKey.ts";
 import type { PermissionsRepository } from "../../../permissions/permissionsRepository.ts";
 import type { RolesRepository } from "../../../permissions/rolesRepository.ts";
 import { buildVerificationEntry, type VerificationEntry } from "../../verificationEntry.ts";
-import type { Call } from "../../../calls/call.ts";
-import { readAll } from "../../../calls/readAll.ts";
-import { keyNotFound } from "../../../keys/procedures/shared/findKey.ts";
 
 export interface ExplainedKeyDeps {
   readonly keys: Pick<KeysRepository, "find" | "findByHash">;

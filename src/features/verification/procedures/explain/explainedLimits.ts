@@ -1,10 +1,10 @@
-import type { RequestedLimit } from "../../verifiable.ts";
+import type { Call } from "../../../calls/call.ts";
 import type { Limiter } from "../../../ratelimit/limiter.ts";
 import { emptyPeek, type Peek } from "../../../ratelimit/peek.ts";
 import type { LimitCheck } from "../../limitCheck.ts";
 import { limitChecks, unknownLimits } from "../../limitChecks.ts";
+import type { RequestedLimit } from "../../verifiable.ts";
 import type { VerificationEntry } from "../../verificationEntry.ts";
-import type { Call } from "../../../calls/call.ts";
 
 /** One limit that a verification would check, and what it would say. */
 export interface ExplainedLimit extends Peek {

@@ -11,8 +11,8 @@ import {
   VerificationCheck,
 } from "../../../../../gen/latchkey/v2/keys_pb.ts";
 import { matchingEntry } from "../../../../platform/base/ipAllowlist.ts";
-import { coveringSlugs, termsOf } from "../../../permissions/permissionQuery.ts";
 import { bringInRefills, instantAfter } from "../../../keys/refill.ts";
+import { coveringSlugs, termsOf } from "../../../permissions/permissionQuery.ts";
 import { type Answers, STEPS, type Step, type Verdict, verdictOn } from "../../decide.ts";
 import type { Circumstances, VerificationRequest } from "../../verifiable.ts";
 import type { ExplainedKey } from "./explainedKey.ts";

@@ -2,12 +2,12 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { NullValue } from "@bufbuild/protobuf/wkt";
 import { type ExplainSuggestionSchema, type UpdateKeyRequestSchema, VerificationCheck } from "../../../../../gen/latchkey/v2/keys_pb.ts";
 import { parseNetwork } from "../../../../platform/base/ipAllowlist.ts";
-import { lackingGrants, termsOf } from "../../../permissions/permissionQuery.ts";
-import { balanceAt, instantAfter } from "../../../keys/refill.ts";
 import { roomFrom } from "../../../../platform/storage/counters/slidingWindow.ts";
-import { hasExpired } from "../../decide.ts";
-import { type PermissionsRepository, slugKey } from "../../../permissions/permissionsRepository.ts";
 import type { Call } from "../../../calls/call.ts";
+import { balanceAt, instantAfter } from "../../../keys/refill.ts";
+import { lackingGrants, termsOf } from "../../../permissions/permissionQuery.ts";
+import { type PermissionsRepository, slugKey } from "../../../permissions/permissionsRepository.ts";
+import { hasExpired } from "../../decide.ts";
 import { type Situation, timeText } from "./explainedSteps.ts";
 
 type Suggestion = MessageInitShape<typeof ExplainSuggestionSchema>;

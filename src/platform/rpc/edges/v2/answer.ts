@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServiceError } from "../../../base/errors.ts";
-import { errorStatus } from "../../../http/errorStatus.ts";
 import { answerEarly, hasRemainder, swallowSmall } from "../../../http/drain.ts";
+import type { ErrorBody } from "../../../http/errorBody.ts";
+import { errorStatus } from "../../../http/errorStatus.ts";
 import { addFields } from "../../../http/headerFields.ts";
 import { isGone } from "../../../http/http2Stream.ts";
-import type { ErrorBody } from "../../../http/errorBody.ts";
 import { type ErrorMediaTypes, errorMediaType } from "./mediaType.ts";
 
 /** Writes an answer in one piece. `headers` are names and values in turns, without a Content-Length. */

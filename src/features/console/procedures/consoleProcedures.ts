@@ -1,13 +1,13 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf";
-import { ConsoleService } from "../../../gen/latchkey/console/v1/console_pb.ts";
-import { elevate } from "./procedures/elevate.ts";
-import { endSession } from "./procedures/endSession.ts";
-import { getSession } from "./procedures/getSession.ts";
-import { listSessions } from "./procedures/listSessions.ts";
-import { signIn } from "./procedures/signIn.ts";
-import { signOut } from "./procedures/signOut.ts";
-import type { AnyProcedure, ProcedureTable } from "../registry.ts";
-import type { ConsoleDeps } from "./procedures/consoleDeps.ts";
+import { ConsoleService } from "../../../../gen/latchkey/console/v1/console_pb.ts";
+import type { AnyProcedure, ProcedureTable } from "../../calls/procedureTable.ts";
+import type { ConsoleDeps } from "./consoleDeps.ts";
+import { elevate } from "./elevate.ts";
+import { endSession } from "./endSession.ts";
+import { getSession } from "./getSession.ts";
+import { listSessions } from "./listSessions.ts";
+import { signIn } from "./signIn.ts";
+import { signOut } from "./signOut.ts";
 
 /** The procedures of the console's own service, which only its edge serves (console §1). */
 export const createConsoleProcedures = (deps: ConsoleDeps): ProcedureTable => {

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { countedProcedure } from "../features/calls/countedProcedure.ts";
-import { tracePipeline } from "../platform/rpc/traceCalls.ts";
 import { createConsoleEdge } from "../features/console/edge/consoleEdge.ts";
 import { sessionCaller } from "../features/console/edge/sessionCaller.ts";
 import { bearerCaller } from "../features/rootKeys/bearerCaller.ts";
@@ -24,6 +23,7 @@ import { createInterfaceDescription } from "../platform/rpc/edges/v2/interfaceDe
 import { createV2Edge } from "../platform/rpc/edges/v2/v2Edge.ts";
 import { createHealthService } from "../platform/rpc/standard/health.ts";
 import { createPublicStreams } from "../platform/rpc/standard/publicStreams.ts";
+import { tracePipeline } from "../platform/rpc/traceCalls.ts";
 import { compileRpcRoutes } from "../platform/rpc/wire/rpcRoutes.ts";
 import { guardStore } from "../platform/storage/decorators/guardStore.ts";
 import { openStore } from "../platform/storage/openStore.ts";

@@ -4,9 +4,9 @@ import { requirePermissions } from "../../platform/authorization/authorization.t
 import { ServiceError } from "../../platform/base/errors.ts";
 import type { IdentityDocument } from "../../platform/storage/port/documents.ts";
 import { auditEvent, resource } from "../audit/auditEvent.ts";
-import { auditSource } from "../calls/auditSource.ts";
 import { AUDIT_FORMAT } from "../audit/chainHash.ts";
 import { showSequence } from "../audit/showSequence.ts";
+import { auditSource } from "../calls/auditSource.ts";
 import type { Call } from "../calls/call.ts";
 import { changeSeveral } from "../calls/mutations.ts";
 import type { NodesRepository } from "../nodes/nodesRepository.ts";

@@ -3,10 +3,10 @@ import { Code } from "@connectrpc/connect";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { isServiceFault } from "../base/errors.ts";
 import { errorStatus } from "../http/errorStatus.ts";
-import type { IncomingCall, Pipeline } from "./incomingCall.ts";
-import { procedureName } from "./procedureName.ts";
 import type { CallOutcome, EdgeName } from "../telemetry/callMetrics.ts";
 import type { SpanAttributes, SpanDescription, Tracer } from "../telemetry/tracing/tracer.ts";
+import type { IncomingCall, Pipeline } from "./incomingCall.ts";
+import { procedureName } from "./procedureName.ts";
 
 /** What of OpenTelemetry's conventions an edge follows: on `/v2` those of HTTP, everywhere else those of RPC. */
 type Conventions = "http" | "grpc" | "connectrpc";

@@ -9,8 +9,8 @@ import type { AuditEventName } from "../auditEvent.ts";
 import type { AuditFilter } from "../auditFilter.ts";
 import { type FindEventsDeps, findEvents } from "../findEvents.ts";
 import { readChanges } from "../readChanges.ts";
-import { readLogCursor, showLogCursor } from "./logCursor.ts";
 import { showSequence } from "../showSequence.ts";
+import { readLogCursor, showLogCursor } from "./logCursor.ts";
 
 const DEFAULT_LIMIT = 100;
 /** The description of an event whose texts were erased. */

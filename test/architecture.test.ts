@@ -4,45 +4,69 @@ import { basename, dirname, join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..");
-const engines = [
-  "admin",
-  "analytics",
-  "audit",
-  "backup",
-  "cache",
-  "console",
-  "idempotency",
-  "ratelimit",
-  "rootKeys",
-  "sweep",
-  "telemetry",
-  "tls",
-  "verification",
-];
-
-/** Which layers the files of a layer may import, beside their own (ARCHITECTURE.md, "The import rule"). */
-const allowed: Readonly<Record<string, readonly string[]>> = {
-  main: ["service", "config", "rpc", "procedures", "engines", "storage", "domain", "util"],
-  service: ["config", "rpc", "procedures", "engines", "storage", "domain", "gen", "util"],
-  config: ["domain", "util"],
-  rpc: ["procedures", "engines", "domain", "gen", "util"],
-  procedures: ["engines", "storage", "domain", "gen", "util"],
-  engines: ["storage", "domain", "util"],
-  storage: ["domain", "util"],
-  domain: ["util"],
+/** The folders of src/platform, and which others of them each may import. */
+const platform: Readonly<Record<string, readonly string[]>> = {
   util: [],
-  gen: [],
+  base: ["util"],
+  secrets: ["base"],
+  fairness: ["base"],
+  authorization: ["base"],
+  storage: ["authorization", "base", "fairness", "util"],
+  telemetry: ["base", "storage"],
+  cache: ["base", "storage", "util"],
+  config: ["authorization", "base", "secrets"],
+  http: ["base", "fairness", "util"],
+  codec: ["base", "fairness", "http", "util"],
+  rpc: ["authorization", "base", "codec", "fairness", "http", "secrets", "storage", "telemetry"],
+  documentation: ["http", "rpc", "util"],
 };
 
-/** The layer of a file, by its path from the repository's root. */
-const layerOf = (file: string): string | undefined => {
-  const [top, folder = ""] = file.split("/");
+/**
+ * The folders of src/features, and which others each may import. Its procedures, which nobody imports but the service, may import
+ * every feature, and what procedures of another one share.
+ */
+const features: Readonly<Record<string, readonly string[]>> = {
+  idempotency: [],
+  ratelimit: [],
+  audit: [],
+  analytics: ["ratelimit"],
+  calls: ["audit", "idempotency", "ratelimit", "rootKeys"],
+  rootKeys: ["audit"],
+  apis: ["audit"],
+  keys: ["audit"],
+  migrations: ["audit"],
+  nodes: ["audit", "calls"],
+  permissions: ["audit", "calls"],
+  console: ["audit", "rootKeys"],
+  identities: ["analytics", "audit", "calls", "nodes"],
+  verification: ["analytics", "apis", "audit", "identities", "keys", "migrations", "permissions", "ratelimit"],
+  testing: ["calls"],
+};
+
+/** Where a file belongs, such as `platform/http`, `features/keys/procedures` or `service`; undefined: nowhere. */
+const roomOf = (file: string): string | undefined => {
+  const [top, layer = "", room = "", ...inner] = file.split("/");
   if (top === "gen") return "gen";
   if (top !== "src") return undefined;
-  if (folder === "main.ts" || folder === "cli") return "main";
-  if (folder === "version.ts") return "config";
-  if (engines.includes(folder)) return "engines";
-  return folder in allowed ? folder : undefined;
+  if (file === "src/main.ts" || layer === "cli") return "cli";
+  if (layer === "service" || layer === "operations") return layer;
+  if (layer === "platform") return room in platform ? `platform/${room}` : undefined;
+  if (layer !== "features" || !(room in features)) return undefined;
+  return `features/${room}${inner.includes("procedures") || room === "testing" || inner[0] === "edge" ? "/procedures" : ""}`;
+};
+
+/** True when a file of one room may import one of another. */
+const mayImport = (from: string, target: string, to: string): boolean => {
+  if (from === to || (to.startsWith("platform/") && !from.startsWith("platform/"))) return true;
+  if (from === "cli") return true;
+  if (from === "service") return to !== "cli";
+  if (to === "gen")
+    return from !== "operations" && !["util", "base", "storage", "cache", "fairness"].some((room) => from === `platform/${room}`);
+  if (from.startsWith("platform/")) return platform[from.slice("platform/".length)]?.some((room) => to === `platform/${room}`) === true;
+  if (from === "operations") return to.startsWith("features/") && !to.endsWith("/procedures");
+  if (!to.startsWith("features/")) return false;
+  if (from.endsWith("/procedures")) return !to.endsWith("/procedures") || target.includes("/procedures/shared/") || from.startsWith(to);
+  return features[from.slice("features/".length)]?.some((room) => to === `features/${room}`) === true;
 };
 
 const sources = new Map(globSync("src/**/*.ts", { cwd: root }).map((file) => [file, readFileSync(join(root, file), "utf8")]));
@@ -57,23 +81,40 @@ const importsOf = (file: string): string[] =>
     ),
   ].map(({ groups }) => relative(root, join(root, dirname(file), groups?.path ?? "")));
 
-test("every source file belongs to a layer", () => {
+test("every source file belongs to a room", () => {
   expect(files.flatMap(importsOf).length).toBeGreaterThan(files.length);
-  expect(files.filter((file) => layerOf(file) === undefined)).toEqual([]);
+  expect(files.filter((file) => roomOf(file) === undefined)).toEqual([]);
 });
 
-test.each(Object.keys(allowed).filter((layer) => layer !== "gen"))("%s imports only what its layer may", (layer) => {
-  const offences = files
-    .filter((file) => layerOf(file) === layer)
-    .flatMap((file) =>
-      importsOf(file)
-        .filter((target) => {
-          const targetLayer = layerOf(target);
-          return targetLayer === undefined || (targetLayer !== layer && !allowed[layer]?.includes(targetLayer));
-        })
-        .map((target) => `${file} → ${target}`),
-    );
+test("imports point one way: platform ← features ← operations ← service ← cli, and between folders only where it is listed", () => {
+  const offences = files.flatMap((file) =>
+    importsOf(file)
+      .filter((target) => {
+        const [from, to] = [roomOf(file), roomOf(target)];
+        return from !== undefined && (to === undefined || !mayImport(from, target, to));
+      })
+      .map((target) => `${file} → ${target}`),
+  );
   expect(offences).toEqual([]);
+});
+
+test.each([
+  { name: "platform", rooms: platform },
+  { name: "features", rooms: features },
+])("no two folders of src/$name import each other, not even through others", ({ rooms }) => {
+  const reachableFrom = (start: string): Set<string> => {
+    const reached = new Set<string>();
+    const visit = (room: string): void => {
+      for (const next of rooms[room] ?? []) {
+        if (reached.has(next)) continue;
+        reached.add(next);
+        visit(next);
+      }
+    };
+    visit(start);
+    return reached;
+  };
+  expect(Object.keys(rooms).filter((room) => reachableFrom(room).has(room))).toEqual([]);
 });
 
 test("no file imports itself through others, not even for a type", () => {
@@ -111,13 +152,17 @@ describe("one place for each of these", () => {
   });
 
   test("only storage knows the MongoDB driver and SQLite", () => {
-    expect(offenders(/from "(mongodb|node:sqlite)"/, (file) => file.startsWith("src/storage/"))).toEqual([]);
+    expect(offenders(/from "(mongodb|node:sqlite)"/, (file) => file.startsWith("src/platform/storage/"))).toEqual([]);
   });
 
   test("only rpc and the admin port know Connect and the HTTP servers; the analytics engine has one of its own", () => {
     const engine = ["src/features/analytics/clickhouse.ts", "src/features/analytics/connection.ts", engineProcess];
     expect(
-      offenders(/from "(@connectrpc\/.*|node:https?|node:http2)"/, (file) => /^src\/(rpc|admin)\//.test(file) || engine.includes(file)),
+      offenders(
+        /from "(@connectrpc\/.*|node:https?|node:http2)"/,
+        (file) =>
+          /^src\/(platform\/(rpc|http|documentation)|features\/console\/edge|operations\/admin)\//.test(file) || engine.includes(file),
+      ),
     ).toEqual([]);
   });
 
@@ -131,11 +176,11 @@ describe("one place for each of these", () => {
   });
 
   test("only telemetry knows the log and metrics libraries", () => {
-    expect(offenders(/from "(pino|prom-client)"/, (file) => file.startsWith("src/telemetry/"))).toEqual([]);
+    expect(offenders(/from "(pino|prom-client)"/, (file) => file.startsWith("src/platform/telemetry/"))).toEqual([]);
   });
 
   test("only traces know OpenTelemetry, and what loads it is itself loaded only where there is a collector", () => {
-    const tracing = "src/telemetry/tracing/";
+    const tracing = "src/platform/telemetry/tracing/";
     expect(offenders(/"@opentelemetry\//, (file) => file.startsWith(tracing))).toEqual([]);
     const loading = files.filter((file) => /^import (?!type ).*"@opentelemetry\//m.test(sources.get(file) ?? ""));
     expect(loading.length).toBeGreaterThan(0);
@@ -156,10 +201,6 @@ describe("one place for each of these", () => {
   });
 });
 
-test("no file is longer than 300 lines", () => {
-  expect([...sources].filter(([, text]) => text.split("\n").length > 301).map(([file]) => file)).toEqual([]);
-});
-
 test.runIf(existsSync(join(root, ".git")))(
   "no file in git carries a copyright notice: what others wrote is installed, not copied, and in what is built their licences are named",
   () => {
@@ -175,18 +216,3 @@ test.runIf(existsSync(join(root, ".git")))(
     expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: "", stderr: "" });
   },
 );
-
-const folderOf = (file: string): string => dirname(file);
-/** All of them, also those that hold nothing but folders. */
-const folders = [...new Set(files.flatMap((file) => file.split("/").map((_, depth, path) => path.slice(0, depth).join("/"))))];
-
-test("no folder has more than 20 files of its own", () => {
-  const crowded = folders.map((folder) => [folder, files.filter((file) => folderOf(file) === folder).length] as const);
-  expect(crowded.filter(([, count]) => count > 20)).toEqual([]);
-});
-
-test("no file has the name of its folder or of one next to it", () => {
-  const nameOf = (file: string): string => file.replace(/(\.d)?\.ts$/, "");
-  const twins = files.filter((file) => folders.includes(nameOf(file)) || basename(nameOf(file)) === basename(folderOf(file)));
-  expect(twins).toEqual([]);
-});

@@ -1,3 +1,4 @@
+import type { ProcedureTable } from "../features/calls/procedureTable.ts";
 import { createSessions, type Sessions } from "../features/console/createSessions.ts";
 import { createFailedSignInsRepository } from "../features/console/failedSignInsRepository.ts";
 import { createFindHolder } from "../features/console/holders.ts";
@@ -15,7 +16,6 @@ import type { Clock } from "../platform/base/clock.ts";
 import { ServiceError } from "../platform/base/errors.ts";
 import type { Capacity } from "../platform/http/capacity.ts";
 import type { Store } from "../platform/storage/port/store.ts";
-import type { ProcedureTable } from "./procedures.ts";
 
 export interface AssembleConsoleOptions {
   readonly bounds: SessionBounds;

@@ -1,4 +1,4 @@
-import type { DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
+import type { DescMethodUnary, DescService } from "@bufbuild/protobuf";
 import { AnalyticsService } from "../../gen/latchkey/v2/analytics_pb.ts";
 import { ApisService } from "../../gen/latchkey/v2/apis_pb.ts";
 import { AuditService } from "../../gen/latchkey/v2/audit_pb.ts";
@@ -25,7 +25,8 @@ import { updateApi } from "../features/apis/procedures/updateApi.ts";
 import type { FindEventsDeps } from "../features/audit/findEvents.ts";
 import { getLogs } from "../features/audit/procedures/getLogs.ts";
 import { verifyChain } from "../features/audit/procedures/verifyChain.ts";
-import type { Call, Procedure } from "../features/calls/call.ts";
+import type { Procedure } from "../features/calls/call.ts";
+import type { AnyProcedure, ProcedureTable } from "../features/calls/procedureTable.ts";
 import type { IdentitiesRepository } from "../features/identities/identitiesRepository.ts";
 import { createIdentity } from "../features/identities/procedures/createIdentity.ts";
 import { type DeleteIdentityDeps, deleteIdentity } from "../features/identities/procedures/deleteIdentity.ts";
@@ -86,7 +87,6 @@ import { type ExplainDeps, explain } from "../features/verification/procedures/e
 import { verifyKey } from "../features/verification/procedures/verifyKey.ts";
 import type { VerifyDeps } from "../features/verification/verify.ts";
 import type { SettableClock } from "../platform/base/clock.ts";
-import type { Violation } from "../platform/base/errors.ts";
 
 /** What many procedures use; each names what of it. */
 interface Repositories {
@@ -114,13 +114,6 @@ export type ProcedureDeps = { readonly testClock: SettableClock | undefined } & 
   OverrideDeps &
   NodesDeps &
   RootKeysDeps;
-
-/** A procedure as the pipeline calls it: the edges have made sure that the message is of the method's input type. */
-export interface AnyProcedure {
-  (request: Message, call: Call): Promise<object> | object;
-  readonly judge?: (request: Message, now: number) => readonly Violation[];
-}
-export type ProcedureTable = ReadonlyMap<DescMethodUnary, AnyProcedure>;
 
 type Unary<S extends DescService> = { [K in keyof S["method"]]: S["method"][K] extends DescMethodUnary ? K : never }[keyof S["method"]];
 /** Implementations of a service, by the local names of its methods. */

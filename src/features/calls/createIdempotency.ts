@@ -8,13 +8,13 @@ import { toServiceError } from "../../platform/rpc/toServiceError.ts";
 import { hashKey } from "../../platform/secrets/keySecret.ts";
 import { type Secret, secret } from "../../platform/secrets/secret.ts";
 import { oncePer } from "../../platform/util/oncePer.ts";
-import type { AnyProcedure } from "../../service/procedures.ts";
 import { reservationId } from "../idempotency/idempotencyKey.ts";
 import { answerKeyedCall } from "../idempotency/keyedCall.ts";
 import type { Reservations } from "../idempotency/reservations.ts";
 import { bearerToken } from "../rootKeys/authenticator.ts";
 import { createKeptAnswers } from "./keptAnswers.ts";
 import { PipelineCall } from "./pipelineCall.ts";
+import type { AnyProcedure } from "./procedureTable.ts";
 import { requestFingerprint } from "./requestFingerprint.ts";
 
 /** A call with an Idempotency-Key, as the pipeline has it. */

@@ -10,7 +10,6 @@ import { type ClientAddress, networkOf } from "../../platform/http/clientAddress
 import type { IncomingCall, Pipeline, Response } from "../../platform/rpc/incomingCall.ts";
 import { toServiceError } from "../../platform/rpc/toServiceError.ts";
 import type { CallMetrics, CallOutcome } from "../../platform/telemetry/callMetrics.ts";
-import type { AnyProcedure, ProcedureTable } from "../../service/procedures.ts";
 import { checkIdempotencyKey } from "../idempotency/idempotencyKey.ts";
 import type { CallerOfCall, UsedPermissions } from "../rootKeys/usedPermissions.ts";
 import { countedProcedure } from "./countedProcedure.ts";
@@ -18,6 +17,7 @@ import type { Idempotency } from "./createIdempotency.ts";
 import { readIfMatch } from "./ifMatch.ts";
 import type { ManagementLimit } from "./managementLimit.ts";
 import { PipelineCall } from "./pipelineCall.ts";
+import type { AnyProcedure, ProcedureTable } from "./procedureTable.ts";
 
 export interface PipelineOptions {
   readonly clock: Clock;

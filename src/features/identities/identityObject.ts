@@ -1,8 +1,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { IdentitySchema } from "../../../gen/latchkey/v2/common_pb.ts";
 import type { IdentityDocument } from "../../platform/storage/port/documents.ts";
+import { readMeta } from "../../platform/util/jsonText.ts";
 import { showRatelimits } from "../calls/storedRatelimits.ts";
-import { readMeta } from "../verification/verificationEntry.ts";
 
 /** An identity as responses show it: meta and limits are absent when empty. */
 export const showIdentity = ({ _id, externalId, meta, ratelimits }: IdentityDocument): MessageInitShape<typeof IdentitySchema> => {

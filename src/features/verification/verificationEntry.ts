@@ -9,7 +9,7 @@ import type {
   RoleDocument,
   StoredRefill,
 } from "../../platform/storage/port/documents.ts";
-import { jsonText } from "../../platform/util/jsonText.ts";
+import { readMeta } from "../../platform/util/jsonText.ts";
 import { type GrantedPermissions, grantPermissions } from "../permissions/permissionQuery.ts";
 import { type EffectiveLimit, type EffectiveLimits, effectiveLimits } from "./effectiveLimits.ts";
 import type { VerifiableKey } from "./verifiable.ts";
@@ -39,10 +39,6 @@ export interface VerificationEntry extends VerifiableKey, Answered {
   /** The last refill instant that `remaining` contains: the two move together. */
   refilledAt: number | undefined;
 }
-
-/** Metadata as it is shown: absent when there is none or when it is empty. It stays the text as which it is stored. */
-export const readMeta = (text: string | undefined): JsonObject | undefined =>
-  text === undefined || text === "{}" ? undefined : jsonText(text);
 
 export interface EntryParts {
   readonly api: ApiDocument;

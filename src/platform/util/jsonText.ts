@@ -26,3 +26,7 @@ export const keepText = (value: object): string => {
   Object.defineProperty(value, text, { value: json });
   return json;
 };
+
+/** Stored metadata as responses show it: absent when there is none or when it is empty. It stays text. */
+export const readMeta = (text: string | undefined): JsonObject | undefined =>
+  text === undefined || text === "{}" ? undefined : jsonText(text);

@@ -1,6 +1,6 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import { ConsoleService } from "../../../../gen/latchkey/console/v1/console_pb.ts";
-import type { AnyProcedure, ProcedureTable } from "../../../service/procedures.ts";
+import type { AnyProcedure, ProcedureTable } from "../../calls/procedureTable.ts";
 import type { ConsoleDeps } from "./consoleDeps.ts";
 import { elevate } from "./elevate.ts";
 import { endSession } from "./endSession.ts";

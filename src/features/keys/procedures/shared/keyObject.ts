@@ -2,13 +2,13 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type KeySchema, RefillInterval, type RefillSchema } from "../../../../../gen/latchkey/v2/common_pb.ts";
 import type { OperationOptions } from "../../../../platform/storage/port/collection.ts";
 import type { KeyDocument, StoredRefill } from "../../../../platform/storage/port/documents.ts";
+import { readMeta } from "../../../../platform/util/jsonText.ts";
 import { readAll } from "../../../calls/readAll.ts";
 import { showRatelimits } from "../../../calls/storedRatelimits.ts";
 import type { IdentitiesRepository } from "../../../identities/identitiesRepository.ts";
 import { showIdentity } from "../../../identities/identityObject.ts";
 import type { PermissionsRepository } from "../../../permissions/permissionsRepository.ts";
 import type { RolesRepository } from "../../../permissions/rolesRepository.ts";
-import { readMeta } from "../../../verification/verificationEntry.ts";
 
 export interface KeyObjectDeps {
   readonly identities: Pick<IdentitiesRepository, "findMany">;

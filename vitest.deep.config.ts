@@ -8,11 +8,11 @@ process.env.LATCHKEY_TEST_SIZE = "deep";
 
 const read = (file: string): string => readFileSync(file, "utf8");
 const hasSizes = (text: string): boolean => /support\/(sized|everywhere)\.ts/.test(text);
-/** Of a file of tests, what it shares with another one beside it. */
+/** Texts of the files in the same folder that a test file imports. */
 const shared = (file: string): string[] =>
   [...read(file).matchAll(/ from "\.\/(\w+\.ts)"/g)].map(([, name = ""]) => read(join(dirname(file), name)));
 
-/** Only the files that have more than one size or edge: the others have shown all they can with `npm test` and `npm run test:processes`. */
+/** Only the files with more than one size or edge: for the others the deep run is the same as `npm test` and `npm run test:processes`. */
 const include = globSync(everyFile).filter((file) => [read(file), ...shared(file)].some(hasSizes));
 
 const config: ViteUserConfig = { ...usual, test: { ...usual.test, include, exclude: [...excluded] } };

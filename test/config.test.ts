@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -177,7 +178,7 @@ describe("a value that is set", () => {
     expect(configOf(env).errorsBaseUrl).toBe(errorsBaseUrl);
   });
 
-  test("the admin port listens where the service does unless told otherwise", () => {
+  test("the admin port listens on the host of the service by default", () => {
     expect(configOf({ HOST: "0.0.0.0" }).admin.host).toBe("0.0.0.0");
   });
 });
@@ -369,7 +370,7 @@ describe("problems across variables", () => {
     }
   });
 
-  test("[console §2.8] what it maps to has to be a permission, by name", () => {
+  test("[console §2.8] it maps to permissions by name only", () => {
     const mapping = { claim: "groups", permissions: { support: ["api.*.read_key", "api.*.fly"] } };
     expect(problemsOf({ ...oidc, OIDC_PERMISSIONS: JSON.stringify(mapping) })).toEqual([
       'OIDC_PERMISSIONS: its value is not a mapping of people to permissions: "permissions" gives "support" the unknown permission "api.*.fly"',
@@ -393,10 +394,10 @@ describe("problems across variables", () => {
   });
 });
 
-describe("[issue 22] workers", () => {
+describe("workers", () => {
   const mongo = { MONGODB_URL: "mongodb://a" };
 
-  test("are as many as told, or as there are cores, up to 16", () => {
+  test("are the configured number, or the number of cores, up to 16", () => {
     expect(configOf({ ...mongo, WORKERS: "64" }).workers).toBe(64);
     expect(configOf({ ...mongo, WORKERS: "auto" }).workers).toBe(Math.min(availableParallelism(), 16));
   });
@@ -409,7 +410,7 @@ describe("[issue 22] workers", () => {
       expect(problemsOf({ ...analytics, WORKERS: "2" })).toEqual([sentence]);
   });
 
-  test("need no embedded analytics engine; the sentence names the settings and the mend", () => {
+  test("need no embedded analytics engine; the message names the settings and the fix", () => {
     const sentence =
       "ANALYTICS and WORKERS: the embedded analytics engine serves one process only: set CLICKHOUSE_URL, or ANALYTICS=off, or WORKERS=1";
     expect(problemsOf({ ...mongo, WORKERS: "2", ANALYTICS: "embedded" })).toEqual([sentence]);
@@ -457,7 +458,7 @@ describe("traces", () => {
 
   test("go nowhere without a collector, whatever else is set", () => {
     expect(configOf({ OTEL_TRACES_SAMPLER: "always_on", OTEL_EXPORTER_OTLP_HEADERS: "a=b" }).tracing).toBeUndefined();
-    // What a platform sets for all of its programs, in forms that this one does not know.
+    // A platform sets these for all of its programs, in forms that this one does not support.
     const others = { OTEL_EXPORTER_OTLP_PROTOCOL: "grpc", OTEL_TRACES_SAMPLER: "jaeger_remote", OTEL_RESOURCE_ATTRIBUTES: "a=b," };
     expect(configOf(others).tracing).toBeUndefined();
   });

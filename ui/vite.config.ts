@@ -7,7 +7,7 @@ const service = process.env.LATCHKEY_URL ?? "http://127.0.0.1:3000";
 const config: UserConfig = defineConfig({
   root: import.meta.dirname,
   base: "/ui/",
-  // What is imported from `#protovalidate` and `src/platform` lies outside ui/.
+  // Imports from `#protovalidate` and `src/domain` are outside ui/.
   server: {
     fs: { allow: [join(import.meta.dirname, "..")] },
     // The service compares Host and Origin with its own address (console §1, §2.5).
@@ -32,10 +32,10 @@ const config: UserConfig = defineConfig({
           groups: [
             // Every page makes calls: what they need stays in one piece, which is smaller than several.
             { name: "call", test: /\/ui\/src\/data\/calls\/call\.ts$/, priority: 3 },
-            // What is there before anybody has signed in, and the form with which they do.
+            // The sign-in form and everything that loads before it.
             { name: "start", tags: ["$initial"], priority: 2 },
             { name: "form", test: /\/ui\/src\/design\/forms\/(Form|TextField)\.tsx$/, priority: 1 },
-            // What many pages, tabs and dialogs share comes at once: in files of its own, each would cost a request. With a lower number
+            // Parts that many pages, tabs and dialogs share are one file: each file costs a request. With a lower number
             // every page would load what half of them do without.
             { name: "common", minShareCount: 11 },
           ],

@@ -48,10 +48,10 @@ const typeText = (field: FieldDoc): string => {
 /** What leaving a field out means, as the interface says of it. */
 const omittedText = (field: FieldDoc, isUpdate: boolean): string => {
   if (field.required) return "400";
-  const said =
-    /(?:^|[.;] )(?:Unset|Omitted)(?: or null)?: ([^.;]+)/i.exec(field.comment)?.[1] ?? /\bdefault ([^.;]+)/i.exec(field.comment)?.[1];
+  const said = /(?:^|[.;] )(?:Unset|Omitted)(?: or null)?: ([^.;]+)/i.exec(field.comment)?.[1];
   if (said !== undefined) return said;
-  return isUpdate ? "kept" : field.kind === "boolean" && field.alwaysPresent ? "false" : "not set";
+  if (field.default !== "") return field.default;
+  return isUpdate ? "kept" : "not set";
 };
 
 const nullText = (field: FieldDoc): string =>

@@ -13,7 +13,7 @@ const attack =
   (...outcomes: Outcome[]) =>
   (sql: string): Attack => ({ sql, outcomes });
 
-/** What the scope of these attacks has: two rows of `key_own`. */
+/** The rows in the scope of these attacks: two of `key_own`. */
 const own = (count: number): Outcome => ({ rows: [{ n: count }] });
 
 const otherTables = [
@@ -236,7 +236,7 @@ const identifiers = [
   `SELECT sum(1) OVER w FROM ${raw} WINDOW w AS (ORDER BY _part)`,
 ].map(attack("query"));
 
-/** What has a syntax of its own is not called by name. */
+/** Functions with a syntax of their own must not be called by name. */
 const calls = [
   ...["tuple(1)", "tuple (1, key_id)", "TUPLE(1, 2)", "`tuple`(1)", "tuple/* */(1)", "tuple -- x\n (1)", "tupleElement((1, 2), 1)"],
   ...["array(1)", "array()", "arrayElement(tags, 1)", "multiIf(1, 2, 3)", "MULTIIF(1, 2, 3)", "caseWithExpression(1, 2, 3, 4)"],
@@ -491,7 +491,7 @@ const otherNames = [
   ...["latchkey.key_verifications_v1", "latchkey_internal.migrations", "system.processes", "system.tables", "default.x"],
 ];
 
-/** A CTE's name means the CTE where it is in scope, and nothing at all elsewhere: neither within itself, before it, nor beside it. */
+/** The name of a CTE is valid only in its scope: not within the CTE itself, not before it, and not in a sibling query. */
 const cteNames: readonly string[] = otherNames.flatMap((name) => {
   const quoted = `\`${name}\``;
   return [

@@ -25,7 +25,7 @@ const lives = (pid: number): boolean => {
 };
 
 describe("the process of the engine", () => {
-  test("starts with the first need, and again after a death, which is told of with its cause", async () => {
+  test("starts on first use, and again after a death, whose cause is logged", async () => {
     const deaths: string[] = [];
     const engine = createEngineProcess({ directory, memory: 512 * 1024 ** 2, onDeath: (reason) => deaths.push(reason) });
     expect(engine.pid()).toBeUndefined();
@@ -109,7 +109,7 @@ describe("a service with the embedded engine", () => {
     await expect.poll(() => lives(engine)).toBe(false);
   });
 
-  test("starts no engine while nobody needs one", async () => {
+  test("starts no engine while none is needed", async () => {
     await using service = await startService({ env: { ANALYTICS: "embedded" } });
     expect(childrenOf(service.pid)).toEqual([]);
     expect(await service.stop()).toBe(0);

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ClickHouse, openClickHouse } from "../../src/features/analytics/clickhouse.ts";
 import type { Analytics } from "../../src/features/analytics/createAnalytics.ts";
@@ -15,7 +16,7 @@ const CROWD = 20_000;
 const now = Date.now();
 const DAY = 86_400_000;
 
-/** What the rows of others hold: texts of the same lengths, so that both take as much to read. */
+/** The values in rows of others. Their lengths are equal, so that both cost as much to read. */
 interface Others {
   readonly externalId: string;
   readonly keyId: string;
@@ -71,7 +72,7 @@ const rowsOf = (others: Others | undefined): readonly string[] => {
 /** Totals of the engine that follow from the rows that a query works on. */
 const countedEvents = ["SelectedRows", "SelectedBytes", "SelectedMarks", "FilterTransformPassedRows", "FilterTransformPassedBytes"];
 
-/** What only rows of others hold. */
+/** Texts that occur only in rows of others. */
 const ofOthers = /theirs_a|key_their|00000007|000000077|00042|FUNNY/;
 /** Queries that are asked at once, and whose work is counted together. */
 const BATCH = 6;
@@ -139,7 +140,7 @@ describe("a scoped query", () => {
 
   interface Outcome {
     readonly answers: readonly string[];
-    /** Of the engine, for all of them together. */
+    /** Work of the engine for all of them together. */
     readonly work: readonly number[];
   }
   const askAll = async (world: World, some: readonly Probe[]): Promise<Outcome> => {

@@ -1,12 +1,12 @@
 import { type Dataset, ratelimits, verifications } from "../../src/features/analytics/tables/schema.ts";
 
-/** A query that would tell of rows outside its scope, if its expressions were evaluated on them. */
+/** A query that would reveal rows outside its scope if its expressions were evaluated on them. */
 export interface Probe {
   readonly sql: string;
   readonly dataset: Dataset;
 }
 
-/** A text of some kilobytes on rows of others, made of what stands in them. */
+/** A text of some kilobytes on rows of others, made of their own values. */
 const doubled = (times: number): string => {
   let text = "if(startsWith(external_id, 'theirs'), external_id, '')";
   for (let i = 0; i < times; i++) text = `concat(${text}, ${text})`;
@@ -122,7 +122,7 @@ const hijack = (operator: string): string[] => [
   `WITH (a, b) -> true AS \`${operator}\` SELECT max(external_id) AS n FROM (SELECT * FROM ${raw})`,
 ];
 
-/** Names by which a query may try to change what the condition of its scope means. */
+/** Names that a query may redefine to change the condition of its scope. */
 const byName = [
   ...["in", "and", "or", "equals", "greaterOrEquals", "lessOrEquals", "less", "greater", "tuple"].flatMap(hijack),
   `SELECT count() AS n FROM ${raw} WHERE length(arrayFilter((x -> 1) AS equals, tags)) >= 0`,
@@ -186,7 +186,7 @@ const of =
   (dataset: Dataset) =>
   (sql: string): Probe => ({ sql, dataset });
 
-/** By what would tell of rows of others. */
+/** Probes, grouped by how they would reveal rows of others. */
 export const probes: Readonly<Record<string, readonly Probe[]>> = {
   "an expression that fails on them": [...crossed, ...sums].map(of(verifications)),
   "an expression that fails on checks of them": ofLimits.map(of(ratelimits)),

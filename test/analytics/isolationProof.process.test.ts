@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ClickHouse, openClickHouse } from "../../src/features/analytics/clickhouse.ts";
 import { EngineError, EngineUnavailableError } from "../../src/features/analytics/engineErrors.ts";
@@ -18,7 +19,7 @@ describe.each([embedded, server])("the isolation proof on $name", (way) => {
   });
   afterAll(() => place.close());
 
-  test("lets scoped queries run, and tells of no leak", async () => {
+  test("lets scoped queries run, and reports no leak", async () => {
     const leaks: unknown[] = [];
     const analytics = openAnalytics(place, { observer: { ...observer, isolationLeaks: (...leak) => leaks.push(leak) } });
     const query = { sql: "SELECT count() AS n FROM key_verifications_v1", dataset: verifications, scope: ["api_a"], now: Date.now() };

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Api, dataOf, expectError, startApi, type TestEnvironment } from "../support/api.ts";
@@ -33,7 +34,7 @@ describe.each(engines)("with the state in $name", (engine) => {
     });
   });
 
-  test("[analytics §§2, 6] with a store that is away it is 503, and nothing else notices", async () => {
+  test("[analytics §§2, 6] while the store is down it is 503, and no other call is affected", async () => {
     const listener = createServer().listen(0, "127.0.0.1");
     await new Promise((done) => listener.once("listening", done));
     const address = listener.address();

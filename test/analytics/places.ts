@@ -21,7 +21,7 @@ export interface Place {
   /** Settings of a service that keeps its events here. */
   readonly env: TestEnvironment;
   readonly options: Pick<AnalyticsOptions, "clickhouseUrl" | "directory" | "memory">;
-  /** Of the server. */
+  /** The process of the server. */
   readonly engine: EngineProcess | undefined;
   readonly close: () => Promise<void>;
 }

@@ -217,7 +217,7 @@ describe.each(ways)("on $name", (way) => {
       "SELECT concat(outcome, (SELECT max(key_id) FROM key_verifications_v1)) AS n FROM key_verifications_v1 GROUP BY key_space_id",
       "SELECT count() AS n FROM key_verifications_v1 LIMIT (SELECT max(key_id) FROM key_verifications_v1)",
       "SELECT 1 DIV length('') + length(key_id) AS n FROM key_verifications_v1",
-    ])("no message repeats a stored value, whoever asks: %s", async (query) => {
+    ])("no message repeats a stored value, for any caller: %s", async (query) => {
       expect(await refused(query, 400, "user/bad_request/invalid_analytics_query")).not.toMatch(/key_[ab]|VALID|api_|own\b/);
     });
 
@@ -298,7 +298,7 @@ describe.each(ways)("on $name", (way) => {
       expect(await count("time BETWEEN now() - INTERVAL 25 DAY AND now() - INTERVAL 1 DAY")).toBe(2);
     });
 
-    test("behind ARRAY JOIN stand expressions, not tables: a `time` that a subquery has made stays what it is", async () => {
+    test("ARRAY JOIN takes expressions, not tables: a `time` made by a subquery is unchanged", async () => {
       const made = "SELECT toDateTime(now()) AS time, ['a', 'b'] AS parts FROM key_verifications_v1 WHERE key_id = 'key_a1'";
       for (const bound of ["now() - INTERVAL 1 DAY", `'${new Date(now - DAY).toISOString().slice(0, 19).replace("T", " ")}'`]) {
         const query = `SELECT count() AS n FROM (${made}) AS s ARRAY JOIN parts WHERE time > ${bound}`;

@@ -80,7 +80,7 @@ describe("[analytics §6] a recorder", () => {
     expect(dropped).toHaveLength(30);
     expect(recorder.size()).toBe(100);
     const stopped = recorder.stop();
-    // What is under way counts as held.
+    // Events that are being written count as held.
     recorder.record(130);
     expect(dropped).toHaveLength(31);
     gate.resolve();
@@ -88,7 +88,7 @@ describe("[analytics §6] a recorder", () => {
     expect(written).toBe(100);
   });
 
-  test("[management §6] what was dropped leaves a gap in the numbers of the rows", async () => {
+  test("[management §6] dropped events leave a gap in the numbers of the rows", async () => {
     const written: string[] = [];
     const { recorder } = record(async (rows) => void written.push(...String(rows).trimEnd().split("\n")), {
       capacity: { events: 2, bytes: 1_000_000 },
@@ -169,7 +169,7 @@ describe("[analytics §6] a recorder", () => {
   });
 });
 
-test("drops are told of at most once a minute, with their number", () => {
+test("drops are logged at most once a minute, with their number", () => {
   const clock = createTestClock();
   const told: [number, unknown][] = [];
   const { add, report } = createDropReport(clock, (count, cause) => told.push([count, cause]));

@@ -38,7 +38,7 @@ describe.each(ways)("on $name", (way) => {
     return { apiId: apiId as string, keyId: keyId as string, key: key as string };
   };
 
-  test("[analytics §4] a verification writes one row: of whom, with what outcome, what it spent", async () => {
+  test("[analytics §4] a verification writes one row with its key, outcome and cost", async () => {
     const { apiId, keyId, key } = await createKey({ externalId: "alice", credits: { remaining: 10 } });
     const { identity } = await data("keys.getKey", { keyId });
     const before = Date.now();
@@ -102,7 +102,7 @@ describe.each(ways)("on $name", (way) => {
     }
   });
 
-  test("[analytics §4] what found no key, or failed, leaves no row, nor do other calls with a root key", async () => {
+  test("[analytics §4] a verification that finds no key, or fails, leaves no row, nor do other calls with a root key", async () => {
     const { apiId, keyId, key } = await createKey();
     const stranger = await api.createRootKey({ permissions: ["api.api_other.verify_key"] });
     const ids = [

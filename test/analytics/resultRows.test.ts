@@ -17,13 +17,13 @@ describe("[analytics §1] the rows of a result", () => {
     expect(await readRows('["a"]\n["UInt8"]\n', 2)).toEqual([]);
   });
 
-  test("may be exactly as many bytes as are allowed, with the names that stand in each, and no more", async () => {
+  test("may have exactly the allowed number of bytes, including the column names in each row", async () => {
     const bytes = JSON.stringify(shown).length;
     expect(await readRows(result, bytes)).toEqual(shown);
     await expect(readRows(result, bytes - 1)).rejects.toThrow(AnswerTooLargeError);
   });
 
-  test("are read with everybody else's turn in between", async () => {
+  test("are read in turns with other work", async () => {
     let turns = 0;
     let reading = true;
     const count = (): void => {

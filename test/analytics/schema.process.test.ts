@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ClickHouse, openClickHouse } from "../../src/features/analytics/clickhouse.ts";
 import { migrate } from "../../src/features/analytics/tables/migrateTables.ts";

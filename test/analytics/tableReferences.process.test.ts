@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ClickHouse, openClickHouse } from "../../src/features/analytics/clickhouse.ts";
 import { sandbox } from "../../src/features/analytics/querySettings.ts";
@@ -113,7 +114,7 @@ describe("rows that may be seen", () => {
     ["hour", "'2026-06-15 12:00:00'", "'2026-06-15 13:00:00'"],
     ["day", "'2026-06-15'", "'2026-06-15'"],
     ["month", "'2026-06-01'", "'2026-06-01'"],
-  ])("of a table per %s begin and end with an interval", (step, first, last) => {
+  ])("every range of tables per %s starts and ends with an interval", (step, first, last) => {
     const table = `key_verifications_per_${step}_v1`;
     const text = visibleRows({ table, since: undefined, until: now + 1.5 * HOUR, ids: undefined }, visibility);
     expect(text).toContain(`own.time >= ${first} AND own.time <= ${last} LIMIT`);
@@ -135,7 +136,7 @@ describe("rows that may be seen", () => {
   });
 });
 
-test("no name of a query is the one by which its rows are chosen", async () => {
+test("no name in a query is one of those that select its rows", async () => {
   expect((await prepare(`SELECT 1 AS n FROM ${raw}`)).freshName).toBe("own");
   expect((await prepare(`SELECT 1 AS Own, 'own0 own1' AS n FROM ${raw} AS down`)).freshName).toBe("own2");
 });

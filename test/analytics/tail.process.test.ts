@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { TailCall } from "../../src/features/analytics/tail/createTail.ts";
@@ -44,7 +45,7 @@ describe.each(ways)("[management §6] tail on $name", (way) => {
   const record = (fields: object): void => analytics.recordVerification({ ...event, time: Date.now(), keyId: "key_1", ...fields });
   const keysOf = async (fields: Partial<TailCall>): Promise<unknown[]> => (await tail(fields)).events.map(({ key_id }) => key_id);
 
-  test("an event that arrives late, with an older time, is missed by nobody", async () => {
+  test("no reader misses an event that arrives late with an older time", async () => {
     const start = await tail();
     record({ keyId: "now" });
     const first = await tail({ cursor: start.cursor, waitMs: 20_000 });
@@ -102,7 +103,7 @@ describe.each(ways)("[management §6] tail on $name", (way) => {
     await expect(tail({ cursor })).rejects.toMatchObject({ reason: "invalid_input", violations: [{ location: "body.cursor" }] });
   });
 
-  test("a hundred wait on one node, and no more, whoever they are", async () => {
+  test("at most a hundred calls wait on one node, whoever makes them", async () => {
     const leaving = new AbortController();
     const waiting = Array.from({ length: 100 }, (_, i) => tail({ waitMs: 20_000, rootKeyId: `rk_${i}`, signal: leaving.signal }));
     await expect(tail({ waitMs: 1, rootKeyId: "rk_one_more" })).rejects.toMatchObject({ reason: "tail_limit_exceeded" });
@@ -113,7 +114,7 @@ describe.each(ways)("[management §6] tail on $name", (way) => {
     expect((await tail({ waitMs: 1, rootKeyId: "rk_one_more" })).events).toEqual([]);
   });
 
-  test("whoever waits gets his answer when it ends, and nobody waits any more", async () => {
+  test("waiting calls are answered when the node ends, and no new call waits", async () => {
     const own = openAnalytics(place);
     own.start();
     if (place.engine === undefined) await analytics.stop();
@@ -171,7 +172,7 @@ describe.each(engines)("[management §6] tail on two nodes that share their anal
     for (const node of [0, 1]) expect((await tail(node, { filter, cursor })).events).toEqual([]);
   });
 
-  test("a waiting call counts in nobody's in-flight limit", async () => {
+  test("a waiting call does not count towards any in-flight limit", async () => {
     const inFlight = async () => {
       const { data } = { data: (await call(0, "nodes.listNodes", {})) as unknown as readonly { inFlight: number }[] };
       return data.map(({ inFlight }) => inFlight);

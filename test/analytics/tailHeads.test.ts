@@ -5,8 +5,8 @@ const HOLD_MS = 5_000;
 const rows = (writer: string, first: number, last: number, count = last - first + 1): WriterRows => ({ writer, first, last, count });
 const place = (seqs: Record<string, number>): ReadonlyMap<string, number> => new Map(Object.entries(seqs));
 
-describe("[management §6] what can be followed of each writer", () => {
-  test("begins with what there is, and goes on with what comes", () => {
+describe("[management §6] the followable rows of each writer", () => {
+  test("starts with the present rows and continues with new ones", () => {
     const heads = createHeads();
     expect(heads.begin([rows("a", 1, 10), rows("b", 501, 600)])).toEqual([]);
     expect(heads.place()).toEqual(place({ a: 10, b: 600 }));
@@ -24,7 +24,7 @@ describe("[management §6] what can be followed of each writer", () => {
     expect(heads.lostBetween(place({ a: 10 }), place({ a: 30, b: 9 }))).toBe(0);
   });
 
-  test("goes on without them after five seconds, and says how many they were, once", () => {
+  test("continues without missing rows after five seconds, and reports their number once", () => {
     const heads = createHeads();
     heads.begin([rows("a", 1, 10)]);
     expect(heads.advance([rows("a", 11, 30, 15)], 1_000)).toEqual([]);
@@ -44,7 +44,7 @@ describe("[management §6] what can be followed of each writer", () => {
     expect(heads.place()).toEqual(place({ a: 12 }));
   });
 
-  test("of a writer that is new to a reader nobody knows what went before; of one that he knew it is lost", () => {
+  test("earlier rows of a writer that is new to the reader are not counted as lost; those of a known writer are", () => {
     const heads = createHeads();
     heads.begin([rows("a", 101, 110)]);
     expect(heads.lostBetween(place({}), place({ a: 110 }))).toBe(0);

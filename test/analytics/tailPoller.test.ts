@@ -101,8 +101,8 @@ const setUp = ({ bytes = Number.POSITIVE_INFINITY } = {}) => {
 
 const seqs = ({ rows }: Found): string[] => rows.map(({ writer, seq }) => `${writer}${seq}`);
 
-describe("[management §6] whoever follows", () => {
-  test("without a position sees what comes after the call, and goes on from there", async () => {
+describe("[management §6] a follower", () => {
+  test("without a position sees the events that come after the call, and then continues", async () => {
     const { insert, follow } = setUp();
     insert("a", 1, 2, 3);
     const start = await follow();
@@ -122,7 +122,7 @@ describe("[management §6] whoever follows", () => {
     expect(seqs(await waiting)).toEqual(["a1"]);
   });
 
-  test("sees no event twice and none not at all, whatever comes in which order, in pieces of whatever size", async () => {
+  test("sees every event exactly once, for any order and size of batches", async () => {
     const batch = fc.record({ writer: fc.constantFrom("a", "b", "c"), size: fc.integer({ min: 1, max: 7 }) });
     await fc.assert(
       fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 6 }), fc.integer({ min: 1, max: 9 }), async (batches, limit) => {
@@ -161,7 +161,7 @@ describe("[management §6] whoever follows", () => {
     expect(statements).toEqual([{ heads: [["a", 3]] }]);
   });
 
-  test("all writers go on at the same pace, so none waits behind one that never stops", async () => {
+  test("all writers advance at the same pace, so none waits for one that never stops", async () => {
     const { insert, follow } = setUp();
     const { position } = await follow();
     insert("a", 1, 2, 3, 4, 5, 6);
@@ -171,7 +171,7 @@ describe("[management §6] whoever follows", () => {
     expect(seqs(await follow({ from: first.position, limit: 4 }))).toEqual(["a3", "a4", "a5", "a6"]);
   });
 
-  test("is told how many were lost", async () => {
+  test("learns how many events were lost", async () => {
     const { insert, follow } = setUp();
     insert("a", 1);
     const { position } = await follow();
@@ -209,7 +209,7 @@ describe("[management §6] whoever follows", () => {
     expect(poller.arrive()?.place.get("a")).toBe(7);
   });
 
-  test("is at the place that was known when he came, where somebody has looked lately", async () => {
+  test("starts at the position of the latest poll", async () => {
     const { insert, follow, poller } = setUp();
     insert("a", 1);
     expect(poller.arrive()).toBe(undefined);
@@ -250,7 +250,7 @@ describe("[management §6] many who follow", () => {
     await expect(follow({ from: position })).rejects.toThrow(AnswerTooLargeError);
   });
 
-  test.each([159, 241, 158])("a reader for whom the engine fails by its limits (%i) fails alone", async (code) => {
+  test.each([159, 241, 158])("a reader whose query exceeds the engine's limits (%i) fails alone", async (code) => {
     const { insert, follow, failFor } = setUp();
     const { position } = await follow();
     failFor("heavy", new EngineError(code, "too much"));
@@ -263,7 +263,7 @@ describe("[management §6] many who follow", () => {
     );
   });
 
-  test("all get the error of a look that fails, and the next ones ask anew", async () => {
+  test("all readers get the error of a failed poll, and the next calls poll again", async () => {
     const { follow, fail } = setUp();
     fail(new EngineUnavailableError("away"));
     const both = await Promise.allSettled([follow(), follow({ waitMs: 20_000 })]);
@@ -306,7 +306,7 @@ describe("[management §6] waiting ends", () => {
     await expect(follow({ signal: leaving.signal })).rejects.toThrow("gone");
   });
 
-  test("one who comes while the last one leaves is served anew", async () => {
+  test("a reader that arrives while the last one leaves is served", async () => {
     const { insert, follow, hold } = setUp();
     insert("a", 5, 6);
     const release = hold();

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { embeddedAnalytics } from "../support/analytics.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";

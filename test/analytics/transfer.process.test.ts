@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,7 +40,7 @@ const contentsOf = async ({ query }: Pick<ClickHouse, "query">): Promise<Record<
   return contents;
 };
 
-/** Looks at a place of which no service has the engine. */
+/** Uses the engine of a place while no service has it open. */
 const lookAt = async <T>(place: Place, use: (clickhouse: ClickHouse) => Promise<T>): Promise<T> => {
   const { clickhouseUrl: url, directory, memory } = place.options;
   const connection =
@@ -163,7 +164,7 @@ describe("events that travel", () => {
       const whole = { directory: exported, checked: await checkExport(exported, tables) };
       const imported = await repeat(
         (clickhouse) => importEvents({ ...base, clickhouse, ...whole, files: embeddedFiles(clickhouse) }),
-        // A month needs as many as it has files, and a few.
+        // A month needs one attempt per file, and a few more.
         3,
       );
       expect(imported.result).toBe(2 * EVENTS);
@@ -230,7 +231,7 @@ describe("events that travel", () => {
     expect(await lookAt(source, contentsOf)).toEqual(wanted);
   });
 
-  test("[data §3] what does not fit is refused with one sentence", async () => {
+  test("[data §3] a mismatch is refused with one sentence", async () => {
     const target = envOf(await open(embedded));
     const refused = async (args: readonly string[], settings: Record<string, string>, sentence: RegExp): Promise<void> => {
       const { code, complained } = await runCommand(["analytics", ...args], settings);

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { dataOf, expectError } from "../support/api.ts";
 import { request } from "../support/envelope.ts";
@@ -63,7 +64,7 @@ onUsage(({ api, ask, rows, limits, counts, wrong }) => {
       }
     });
 
-    test("a filter of what nobody has is 0, and no group", async () => {
+    test("a filter without matches counts 0 and gives no group", async () => {
       expect(await rows({ filter: { apiId: ["api_unknown"] } })).toEqual([{ count: 0, spentCredits: 0 }]);
       expect(await rows({ filter: { apiId: ["api_unknown"] }, groupBy: ["keyId"], granularity: "hour" })).toEqual([]);
     });

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { dataOf, expectError } from "../support/api.ts";
 import { request } from "../support/envelope.ts";
@@ -10,7 +11,7 @@ onUsage(({ api, ask, rows, limits, counts, wrong }) => {
       expect(await wrong({ filter: { region: ["x"] } })).toEqual(["body.filter.region"]);
     });
 
-    test("what is required, of which type, within which bounds", async () => {
+    test("required fields, types and bounds", async () => {
       expect((await wrong({ kind: undefined, start: undefined, end: undefined, granularity: undefined })).sort()).toEqual(
         ["body.end", "body.granularity", "body.kind", "body.start"].sort(),
       );
@@ -38,7 +39,7 @@ onUsage(({ api, ask, rows, limits, counts, wrong }) => {
       expect(await wrong({ groupBy: ["key_id; DROP TABLE x"] })).toEqual(["body.groupBy[0]"]);
       expect(await wrong({ kind: "ratelimits", groupBy: ["tag"] })).toEqual(["body.groupBy[0]"]);
       expect(await wrong({ filter: { identifier: ["x"] } })).toEqual(["body.filter.identifier"]);
-      // All that is wrong is told at once.
+      // All problems are reported at once.
       expect(await wrong({ groupBy: ["passed", "apiId", "nothing"], filter: { identifier: ["x"], apiId: [], passed: [true] } })).toEqual([
         ...["body.groupBy[0]", "body.groupBy[2]", "body.filter.identifier", "body.filter.passed"],
       ]);
@@ -136,7 +137,7 @@ onUsage(({ api, ask, rows, limits, counts, wrong }) => {
       expectError(await ask({ groupBy: ["apiId"], limit: 77 }, key), 403, "insufficient_permissions");
     });
 
-    test("what is wrong with a body is told before a missing permission", async () => {
+    test("a violation in the body is reported before a missing permission", async () => {
       const powerless = await api().createRootKey({ permissions: [] });
       expectError(await ask({ end: today }, powerless), 400, "application/invalid_input");
       expectError(await ask({ groupBy: ["passed"] }, powerless), 400, "application/invalid_input");

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { UsageQuestion } from "../../src/features/analytics/usage/question.ts";
 import type { ServiceError } from "../../src/platform/base/errors.ts";
@@ -116,7 +117,7 @@ describe.each(ways)("[management §8] getUsage of times before single events are
     expect(await usage({ kind, granularity: "total", start: today + 1, end: today + 2 })).toEqual([]);
   });
 
-  test("the days between the month and the thirty days of rate limits are told per hour", async () => {
+  test("rate limit checks of days around the thirty-day bound are counted per hour", async () => {
     const year = [1, 2].map((more) => new Date(today).getUTCFullYear() + more).find((each) => each % 4 !== 0) ?? 0;
     const at = (month: number, day: number, hour: number, minute = 0): number => Date.UTC(year, month - 1, day, hour, minute);
     const now = at(3, 20, 9);

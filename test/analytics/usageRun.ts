@@ -47,7 +47,7 @@ export const range: { readonly start: number; readonly end: number } = { start: 
 
 type Row = Record<string, unknown>;
 
-/** What tests of getUsage work with; it exists while tests run, not while they are defined. */
+/** The tools of tests of getUsage. They exist while tests run, not while they are defined. */
 export interface UsageRun {
   readonly api: () => Api;
   readonly ask: (body: object, rootKey?: string) => Promise<Answer>;
@@ -63,7 +63,7 @@ export interface UsageRun {
 /** Time of all calls. */
 export const now: number = today + DAY;
 
-/** Defines tests of getUsage over events that are known, in every way in which they are kept. */
+/** Defines tests of getUsage over known events, in every way of keeping them. */
 export const onUsage = (define: (run: UsageRun) => void): void => {
   describe.each(ways)("on $name", (way) => {
     let place: Place;

@@ -69,7 +69,7 @@ describe("[management §6] equal questions", () => {
     expect(statements).toHaveLength(2);
   });
 
-  test("a caller that leaves ends the work only when nobody else waits for it", async () => {
+  test("a caller that leaves ends the work only when no other caller waits for it", async () => {
     const ends: AbortSignal[] = [];
     const { promise, resolve } = Promise.withResolvers<string>();
     const shared = createSharedAnswers<string>({
@@ -96,7 +96,7 @@ describe("[management §6] equal questions", () => {
     await expect(shared("q", AbortSignal.abort(new Error("left")), run)).rejects.toThrow("left");
   });
 
-  test("what is kept is bounded: the oldest answers go first", async () => {
+  test("kept answers are bounded: the oldest are dropped first", async () => {
     const shared = createSharedAnswers<string>({
       clock: createTestClock(),
       keepMs: 5_000,
@@ -117,7 +117,7 @@ describe("[management §6] equal questions", () => {
   });
 });
 
-/** Finds so many groups, each with a name of 512 characters, and no events in them. */
+/** Finds this number of groups without events, each with a name of 512 characters. */
 const withGroups = (count: number) => {
   const statements: string[] = [];
   const groups = Array.from({ length: count }, (_, i) => ({ id: String(i), f_keyId: "k".repeat(512), total: 1 }));

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -12,7 +13,7 @@ const [engine] = engines;
 if (engine === undefined) throw new Error("there is no store to test on");
 afterAll(() => engine.close());
 
-test("[attack B8] connections of one address to the admin port are bounded, half-open handshakes too: probes of others are answered", async () => {
+test("connections of one address to the admin port are bounded, half-open handshakes too: probes of others are answered", async () => {
   const { certFile, keyFile } = createAuthority("root").issue("admin");
   const api = await startApi(engine, { env: { ADMIN_TLS_CERT: certFile, ADMIN_TLS_KEY: keyFile } });
   const port = Number(new URL(api.adminUrl).port);

@@ -30,11 +30,11 @@ const send = (edges: Edges, { edge, procedure, compression, bytes }: AttackBody,
   return post(edges, path, contentTypes[edge], bytes(room), compression === "gzip" ? { "content-encoding": "gzip" } : {});
 };
 
-describe("[attack B3] bodies that are expensive to read", () => {
+describe("bodies that are expensive to read", () => {
   test.each(attackBodies.map((body) => [`${body.name} (${body.edge}, ${body.procedure})`, body] as const))("%s", async (_, body) => {
     await using edges = await startEdges();
     const response = await send(edges, body);
-    // This pipeline lets everybody do everything.
+    // This pipeline allows every call.
     expect(response.status).toBe(body.status === 403 ? 200 : 400);
     await response.body?.cancel();
     const { violations } = edges.invocations[0] ?? { violations: [] };
@@ -42,7 +42,7 @@ describe("[attack B3] bodies that are expensive to read", () => {
     expect(violations.length > 0).toBe(body.status === 400);
   });
 
-  test("what nobody waits for any more is not decoded", async () => {
+  test("a body whose caller has gone is not decoded", async () => {
     await using edges = await startEdges();
     const large = attackBodies.find(({ name, edge }) => name === "keys with the most of everything" && edge === "v2") as AttackBody;
     const controller = new AbortController();
@@ -68,9 +68,9 @@ describe("[attack B3] bodies that are expensive to read", () => {
   });
 });
 
-describe("[attack B3] what the contract promises is still possible", () => {
+describe("the largest requests that the contract allows", () => {
   test.each(["v2", "connect-json", "binary"] as const)(
-    "[identities] a mebibyte of as many values as a body may have, not a byte more: %s",
+    "[identities] a mebibyte with the most values that a body may have: %s",
     async (edge) => {
       const filler = Array<string>(99_990).fill("abcdefg");
       const bare = JSON.stringify({ a: [...filler, ""] }).length;
@@ -105,7 +105,7 @@ describe("[attack B3] what the contract promises is still possible", () => {
     expect(textOf(received.meta)).toBe(JSON.stringify(JSON.parse(meta)));
   });
 
-  test("[protocol §3] of a repeated property the last one counts, with what is wrong with it", async () => {
+  test("[protocol §3] the last of several properties of one name counts, with its violations", async () => {
     await using edges = await startEdges();
     const body = `{"externalId":5,"meta":{"a":1},"externalId":"x","meta":{"b":1,"b":2}${" ".repeat(10_000)}}`;
     expect((await post(edges, "/v2/identities.createIdentity", "application/json", Buffer.from(body))).status).toBe(200);
@@ -114,7 +114,7 @@ describe("[attack B3] what the contract promises is still possible", () => {
   });
 });
 
-describe("[attack B3] large answers", () => {
+describe("large answers", () => {
   const meta = `{"a":[${"1,".repeat(sized(50_000, 524_200))}1],"deep":${"[".repeat(20)}${"]".repeat(20)},"text":"é\\u0000😀"}`;
   const identity = (i: number) => ({ id: `id_${i}`, externalId: "x", meta: jsonText(meta) });
   const answer = { data: Array.from({ length: 6 }, (_, i) => identity(i)), pagination: { hasMore: false } };

@@ -9,7 +9,7 @@ import { eventually } from "../support/eventually.ts";
 
 const room = 200_000;
 const body = `{"name":"payments"${" ".repeat(70_000)}}`;
-/** The same in the binary form, with a field that nobody knows. */
+/** The binary form of the body, with an unknown field. */
 const named: Uint8Array = new BinaryWriter().tag(1, 2).string("payments").tag(99, 2).bytes(new Uint8Array(70_000)).finish();
 
 /** A root key of its own for every token. */
@@ -38,46 +38,43 @@ const kinds = [
   ["Connect", "/latchkey.v2.ApisService/CreateApi", "application/json"],
 ] as const;
 
-test.each(kinds)(
-  "[attack B4] bodies that trickle in are bounded in bytes, and whoever trickles most makes room for others (%s)",
-  async (_, path, type) => {
-    await using edges = await start();
-    const session = connect(edges.url);
-    const trickle = (): Trickle => {
-      const headers = { ":method": "POST", ":path": path, "content-type": type, te: "trailers", authorization: "hog" };
-      const stream = session.request(headers);
-      const seen: Trickle = { stream, status: undefined, text: "" };
-      stream.on("error", () => undefined);
-      for (const event of ["response", "trailers"] as const) {
-        stream.on(event, (fields) => {
-          seen.status ??= Number(fields["grpc-status"] ?? (fields[":status"] === 200 ? Number.NaN : fields[":status"])) || undefined;
-        });
-      }
-      stream.setEncoding("latin1").on("data", (chunk: string) => {
-        seen.text += chunk;
+test.each(kinds)("slow bodies are bounded in bytes, and the caller with most of them makes room for others (%s)", async (_, path, type) => {
+  await using edges = await start();
+  const session = connect(edges.url);
+  const trickle = (): Trickle => {
+    const headers = { ":method": "POST", ":path": path, "content-type": type, te: "trailers", authorization: "hog" };
+    const stream = session.request(headers);
+    const seen: Trickle = { stream, status: undefined, text: "" };
+    stream.on("error", () => undefined);
+    for (const event of ["response", "trailers"] as const) {
+      stream.on(event, (fields) => {
+        seen.status ??= Number(fields["grpc-status"] ?? (fields[":status"] === 200 ? Number.NaN : fields[":status"])) || undefined;
       });
-      stream.write(Buffer.alloc(1_000, 32));
-      return seen;
-    };
-    const hogs = Array.from({ length: 20 }, trickle);
-    const refused = () => hogs.filter(({ status, text }) => status !== undefined || text.includes("grpc-status"));
-    // Each counts 1,000 bytes and what a request that is awaited takes.
-    const most = Math.floor(room / 17_384);
-    await eventually(() => expect(refused()).toHaveLength(20 - most));
-    for (const { status, text } of refused())
-      expect(text.includes("grpc-status: 14") ? 503 : status).toSatisfy((code) => code === 503 || code === 14);
-
-    const answer = await fetch(`${edges.url}/v2/apis.createApi`, {
-      method: "POST",
-      headers: { authorization: "other", "content-type": "application/json" },
-      body,
+    }
+    stream.setEncoding("latin1").on("data", (chunk: string) => {
+      seen.text += chunk;
     });
-    expect(answer.status).toBe(200);
-    session.destroy();
-  },
-);
+    stream.write(Buffer.alloc(1_000, 32));
+    return seen;
+  };
+  const hogs = Array.from({ length: 20 }, trickle);
+  const refused = () => hogs.filter(({ status, text }) => status !== undefined || text.includes("grpc-status"));
+  // Each counts 1,000 bytes and what a request that is awaited takes.
+  const most = Math.floor(room / 17_384);
+  await eventually(() => expect(refused()).toHaveLength(20 - most));
+  for (const { status, text } of refused())
+    expect(text.includes("grpc-status: 14") ? 503 : status).toSatisfy((code) => code === 503 || code === 14);
 
-test("[attack B4] a body in the smallest pieces that are taken counts for what those take", async () => {
+  const answer = await fetch(`${edges.url}/v2/apis.createApi`, {
+    method: "POST",
+    headers: { authorization: "other", "content-type": "application/json" },
+    body,
+  });
+  expect(answer.status).toBe(200);
+  session.destroy();
+});
+
+test("a body in the smallest pieces that are taken counts for what those take", async () => {
   await using edges = await start();
   const session = connect(edges.url);
   const stream = session.request({
@@ -101,7 +98,7 @@ test("[attack B4] a body in the smallest pieces that are taken counts for what t
   session.destroy();
 });
 
-test("[attack B4] large bodies in work count until they are answered", async () => {
+test("large bodies in flight count until they are answered", async () => {
   const { promise, resolve } = Promise.withResolvers<object>();
   await using edges = await startEdges({ capacity: { bodyBytes: room }, invoke: () => promise });
   const send = (): Promise<Response> =>
@@ -114,7 +111,7 @@ test("[attack B4] large bodies in work count until they are answered", async () 
   expect((await send()).status).toBe(200);
 });
 
-test("[attack B3] what many values in a small body become counts until it is answered", async () => {
+test("the decoded size of many values in a small body counts until it is answered", async () => {
   const { promise, resolve } = Promise.withResolvers<object>();
   await using edges = await startEdges({ capacity: { bodyBytes: 10 * room }, invoke: () => promise });
   const small = `{"migrationId":"mig","apiId":"api","keys":[${Array(4_000).fill('{"hash":"abc"}').join(",")}]}`;
@@ -135,7 +132,7 @@ test("[attack B3] what many values in a small body become counts until it is ans
   expect((await send()).status).toBe(200);
 });
 
-test("[attack B8] compressed messages that wait for their turn count, and for a line without end there is no room", async () => {
+test("compressed messages that wait for their turn count, and for a line without end there is no room", async () => {
   await using edges = await startEdges({ capacity: { bodyBytes: room } });
   const session = connect(edges.url);
   const headers = {
@@ -161,7 +158,7 @@ test("[attack B8] compressed messages that wait for their turn count, and for a 
 test.each([
   ["gRPC", "/latchkey.v2.ApisService/CreateApi", "application/grpc", "grpc-encoding"],
   ["Connect", "/latchkey.v2.ApisService/CreateApi", "application/json", "content-encoding"],
-])("[attack B8] what a compressed message becomes counts until it is answered (%s)", async (_, path, type, encodingHeader) => {
+])("the decompressed size of a message counts until it is answered (%s)", async (_, path, type, encodingHeader) => {
   const { promise, resolve } = Promise.withResolvers<object>();
   await using edges = await startEdges({ capacity: { bodyBytes: room }, invoke: () => promise });
   const session = connect(edges.url);

@@ -11,8 +11,8 @@ import { codeOf, liveness, open } from "./support/sessions.ts";
 
 const large = { "x-large": "a".repeat(15_000) };
 
-describe("[attack B8] what connections may cost others", () => {
-  test("header lists that are large after decompression are bounded in all; the connection that brings more is closed, others go on", async () => {
+describe("the cost of connections for others", () => {
+  test("header lists that are large after decompression are bounded in total; only the connection that exceeds the bound is closed", async () => {
     let now = 0;
     await using edges = await startEdges({ clock: { now: Date.now, monotonic: () => now } });
     let answered = 0;
@@ -34,7 +34,7 @@ describe("[attack B8] what connections may cost others", () => {
     expect(await liveness(await open(edges.url), large)).toBe(200);
   });
 
-  test("what callers behind a trusted proxy do is refused by the address that it names, and its connection stays", async () => {
+  test("violations of callers behind a trusted proxy count for the address that it names, and its connection stays", async () => {
     await using edges = await startEdges({ clock: { now: Date.now, monotonic: () => 0 }, trustedProxies: ["127.0.0.1/32"] });
     const session = await open(edges.url);
     let refused = 0;
@@ -96,7 +96,7 @@ describe("[attack B8] what connections may cost others", () => {
       socket.destroy();
     });
     await Promise.all(connections);
-    // What the system holds on the way comes on top.
+    // Bytes in the buffers of the system come on top.
     expect(sent).toBeLessThan(1.6 * swallowedBytes);
     await eventually(async () => expect((await fetch(`${edges.url}/v2/liveness`)).status).toBe(200));
   });
@@ -129,7 +129,7 @@ describe("[attack B8] what connections may cost others", () => {
     await eventually(async () => expect(await isServed(edges)).toBe(true));
   });
 
-  test("connections of a trusted proxy are as many as it likes", async () => {
+  test("the number of connections of a trusted proxy is not limited", async () => {
     await using edges = await startEdges({ capacity: { addressConnections: 3 }, trustedProxies: ["127.0.0.1/32"] });
     for (let i = 0; i < 5; i++) expect(await isServed(edges)).toBe(true);
   });

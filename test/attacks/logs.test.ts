@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { createEvents } from "../../src/platform/telemetry/events.ts";
@@ -12,7 +13,7 @@ const capture = () => {
   return { log, lines };
 };
 
-describe("[attack B9] what callers can make happen again and again", () => {
+describe("log lines that callers can repeat", () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -58,7 +59,7 @@ describe("[attack B9] what callers can make happen again and again", () => {
     expect(lines.reduce((sum, { count = 1 }) => sum + Number(count), 0)).toBe(10_000);
   });
 
-  test("holds for background tasks and for refused callers, and what is only counted is told when the service stops", () => {
+  test("holds for background tasks and for refused callers, and counted events are logged when the service stops", () => {
     const { log, lines } = capture();
     const events = createEvents(log);
     for (let i = 0; i < 100; i++) {
@@ -74,7 +75,7 @@ describe("[attack B9] what callers can make happen again and again", () => {
   });
 });
 
-describe.each(engines)("[attack B9] a flood of calls that fail on $name", (engine) => {
+describe.each(engines)("a flood of calls that fail on $name", (engine) => {
   afterAll(() => engine.close());
 
   test("does not write a line for each", async () => {

@@ -35,7 +35,7 @@ const open = async (port: number, from = "127.0.0.1"): Promise<{ readonly socket
 const closed = (socket: Socket): Promise<void> => new Promise((resolve) => socket.once("close", () => resolve()));
 const answers = (text: string): number => text.split("HTTP/1.1 200 ").length - 1;
 
-describe("[attack B3] requests that a connection sends ahead of their answers", () => {
+describe("requests that a connection sends ahead of their answers", () => {
   test("are answered in their order, one after the other", async () => {
     let running = 0;
     let most = 0;
@@ -56,7 +56,7 @@ describe("[attack B3] requests that a connection sends ahead of their answers", 
     await eventually(() => expect(answers(text())).toBe(names.length + 1));
   });
 
-  test("of many connections begin a bounded number in each turn of the event loop", async () => {
+  test("a bounded number of calls from many connections starts in each turn of the event loop", async () => {
     let begun = 0;
     let most = 0;
     const invoke: EdgesOptions["invoke"] = () => {
@@ -95,7 +95,7 @@ describe("[attack B3] requests that a connection sends ahead of their answers", 
     expect((await fetch(`${edges.url}/v2/liveness`)).status).toBe(200);
   });
 
-  test("of those that come through a trusted proxy only the connection ends that sent too many", async () => {
+  test("of the connections through a trusted proxy only the one that sent too many ends", async () => {
     await using edges = await startEdges({ trustedProxies: ["127.0.0.1/32"] });
     const { socket } = await open(edges.port);
     socket.write(liveness.repeat(1_000));
@@ -104,7 +104,7 @@ describe("[attack B3] requests that a connection sends ahead of their answers", 
   });
 });
 
-describe("[attack B3] a body in pieces", () => {
+describe("a body in pieces", () => {
   const head =
     "POST /v2/apis.createApi HTTP/1.1\r\nhost: x\r\nauthorization: Bearer x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
   const chunked = (text: string, size: number): string => {

@@ -61,7 +61,7 @@ const start = (session: ClientHttp2Session, path: string, body: Buffer, isOpen =
   return { stream, status: () => status };
 };
 
-describe("[attack B5] streams without credentials", () => {
+describe("streams without credentials", () => {
   test.each([
     ["reflection streams", reflectionPath, question(), 4, 64],
     ["watches of the health", watchPath, Buffer.alloc(5), 16, 256],
@@ -86,14 +86,14 @@ describe("[attack B5] streams without credentials", () => {
     expect(next.status()).toBeUndefined();
   });
 
-  test("an answer that nobody reads is not kept", async () => {
+  test("an answer that is never read is not kept", async () => {
     await using edges = await startEdges({ unreadTimeout: 200 });
     const session = await open(edges, 0);
     const streams = Array.from({ length: 4 }, () => start(session, reflectionPath, question()));
     await Promise.all(
       streams.map(({ stream }) => new Promise<void>((resolve) => void (stream.closed ? resolve() : stream.once("close", resolve)))),
     );
-    // Nobody else minds: neither a client that reads nor one that has nothing to read.
+    // Other clients are not affected: neither one that reads nor one that has nothing to read.
     const other = await open(edges);
     const watch = start(other, watchPath, Buffer.alloc(5));
     await once(watch.stream, "data");

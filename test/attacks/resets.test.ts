@@ -27,7 +27,7 @@ const roundTrip = (session: ClientHttp2Session): Promise<unknown> =>
 const answer = (session: ClientHttp2Session, times: number): Promise<unknown> =>
   Promise.all(Array.from({ length: times }, () => liveness(session)));
 
-/** Takes back so many calls, or as many as it is allowed to. @param wait what passes each time before it does. */
+/** Resets calls until `times` or until the server closes the session. @param wait runs before each batch of resets */
 const takeBack = async (session: ClientHttp2Session, times: number, atATime = 50, wait: () => void = () => undefined): Promise<number> => {
   let done = 0;
   while (done < times && isOpen(session)) {
@@ -43,7 +43,7 @@ const takeBack = async (session: ClientHttp2Session, times: number, atATime = 50
   return done;
 };
 
-describe("[attack B9] streams that are taken back before they are answered", () => {
+describe("streams that are taken back before they are answered", () => {
   test("are bounded over all connections of an address, which then begins no other for a while", async () => {
     await using edges = await startStalled();
     let resets = 0;
@@ -61,7 +61,7 @@ describe("[attack B9] streams that are taken back before they are answered", () 
     expect(await liveness(await open(edges.url))).toBe(200);
   });
 
-  test("are paid for by those that were answered: deadlines that pass cost nobody a connection", async () => {
+  test("are paid for by answered calls: expired deadlines cost no client its connection", async () => {
     await using edges = await startStalled();
     const sessions = await Promise.all(Array.from({ length: 6 }, () => open(edges.url)));
     for (const session of sessions) {
@@ -108,7 +108,7 @@ describe("[attack B9] streams that are taken back before they are answered", () 
     while (!isOver()) await new Promise((resolve) => setImmediate(resolve));
   };
 
-  /** Sends requests together with their resets until that is too much, as many at a time as are heard. */
+  /** Sends requests together with their resets, in batches, until the server closes the connection. */
   const resetRapidly = async (connection: RawConnection, request: Buffer, code: number): Promise<void> => {
     for (let sent = 0; sent <= 2 * streamResets && connection.askedToGo() === undefined; sent += 100) {
       await hear(
@@ -160,7 +160,7 @@ describe("[attack B9] streams that are taken back before they are answered", () 
     expect(await liveness(await open(edges.url))).toBeUndefined();
   });
 
-  test("that come all at once after a stall cost nobody a connection", async () => {
+  test("that come all at once after a stall cost no client its connection", async () => {
     await using edges = await startStalled();
     const connection = await openRaw(edges);
     for (let i = 0; i < 300; i++) await hear(connection);

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
@@ -23,10 +24,10 @@ import { eventually } from "../support/eventually.ts";
 import { engines } from "../support/stores.ts";
 
 const FLOOD = 100;
-/** What all may read at the same time, and as much again for those who come later. */
+/** Reads of all callers at the same time, plus the same number for callers that come later. */
 const MOST_READS = 32;
 
-describe.each(engines)("[attack B6] unknown root keys on $name", (engine) => {
+describe.each(engines)("unknown root keys on $name", (engine) => {
   let api: Api;
   let reads = 0;
   /** Reads of root keys wait for it. */
@@ -107,7 +108,7 @@ describe.each(engines)("[attack B6] unknown root keys on $name", (engine) => {
     await guesses;
   });
 
-  test("a full connection pool is 503, and no sign that the store is away", async () => {
+  test("a full connection pool is 503, and does not make the store unavailable", async () => {
     fail = true;
     expectError(await call(unknown(), "203.0.113.1"), 503, "unkey/application/service_unavailable");
     expect(await (await fetch(`${api.adminUrl}/metrics`)).text()).toMatch(/^latchkey_store_up\S* 1$/m);
@@ -116,7 +117,7 @@ describe.each(engines)("[attack B6] unknown root keys on $name", (engine) => {
   });
 });
 
-describe.each(engines)("[attack B6] an authenticator on $name", (engine) => {
+describe.each(engines)("an authenticator on $name", (engine) => {
   afterAll(() => engine.close());
 
   const open = async (rests: { readonly unknownRest: number; readonly refusalRest: number }) => {
@@ -162,7 +163,7 @@ describe.each(engines)("[attack B6] an authenticator on $name", (engine) => {
     expect(await guess("192.0.2.2")).toBe("authentication_key_not_found");
   });
 
-  test("asks nobody for room who comes with a root key that was known, also when another node is changing it, and much else", async () => {
+  test("a known root key never waits for room, even while another node changes it and much else", async () => {
     const { ask, make, invalidations } = await open({ unknownRest: 0, refusalRest: 0 });
     const { key, rootKeyId } = await make();
     const all = new Set([await ask(key.reveal(), "192.0.2.1")]);
@@ -177,7 +178,7 @@ describe.each(engines)("[attack B6] an authenticator on $name", (engine) => {
     expect([...all]).toEqual([rootKeyId]);
   });
 
-  test("lets those wait for whom there is no room, so that they ask again later; nobody else waits for that", async () => {
+  test("callers without room wait and try again later, and delay no other caller", async () => {
     const { ask, guess, make } = await open({ unknownRest: 1_000_000, refusalRest: 1_000_000 });
     for (let i = 0; i < 4; i++) expect(await guess("192.0.2.1")).toBe("authentication_key_not_found");
     let refused = 0;
@@ -190,7 +191,7 @@ describe.each(engines)("[attack B6] an authenticator on $name", (engine) => {
 
 const server = process.env.MONGODB_URL;
 
-test.skipIf(server === undefined)("[attack B6] a full connection pool refuses what comes then, and answers pings", async () => {
+test.skipIf(server === undefined)("a full connection pool refuses what comes then, and answers pings", async () => {
   const url = freshMongoUrl(server ?? "");
   const states: string[] = [];
   const engine = openMongoStore({ url: `${url}?maxPoolSize=3` });

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { once } from "node:events";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -9,7 +10,7 @@ import { engines } from "../support/stores.ts";
 
 const MAX_IN_FLIGHT = 6;
 
-describe.each(engines)("[attack B4] the slots for calls in work on $name", (engine) => {
+describe.each(engines)("the slots for calls in flight on $name", (engine) => {
   let api: Api;
   /** Holds no permission. */
   let useless: string;
@@ -80,7 +81,7 @@ describe.each(engines)("[attack B4] the slots for calls in work on $name", (engi
     const waiting = Array.from({ length: MAX_IN_FLIGHT }, () => createApi(api.rootKey, "192.0.2.1"));
     await eventually(async () => expect(await inFlight()).toBe(MAX_IN_FLIGHT));
     expectError(await createApi(api.rootKey, "192.0.2.1"), 503, "unkey/application/service_unavailable");
-    // What one address of a root key took, no other address of it gets from the other root keys.
+    // Another address of the same root key gets no share of other root keys either.
     expectError(await createApi(api.rootKey, "198.51.100.7"), 503, "unkey/application/service_unavailable");
     waiting.push(...Array.from({ length: 2 }, () => createApi(other, "192.0.2.1")));
     await eventually(async () => expect(await inFlight()).toBe(MAX_IN_FLIGHT + 2));
@@ -96,7 +97,7 @@ describe.each(engines)("[attack B4] the slots for calls in work on $name", (engi
     expect(await inFlight()).toBe(0);
   });
 
-  test("what was refused is in the metrics", async () => {
+  test("refusals are in the metrics", async () => {
     const text = await (await fetch(`${api.adminUrl}/metrics`)).text();
     expect(Number(/^latchkey_capacity_refused_total\{resource="calls"\} (\d+)$/m.exec(text)?.[1])).toBeGreaterThan(0);
   });

@@ -29,7 +29,7 @@ const drip = async (socket: Socket, length: number): Promise<number> => {
   return length;
 };
 
-describe("[attack B8] bodies that are sent without credentials", () => {
+describe("bodies that are sent without credentials", () => {
   test.each(edges.flatMap((edge) => [20_000, 200_000].map((length) => [...edge, length] as const)))(
     "byte by byte are answered at once, and their connection is closed after few pieces: %s, %s, %s, %i bytes",
     async (_name, path, type, length) => {
@@ -41,7 +41,7 @@ describe("[attack B8] bodies that are sent without credentials", () => {
       socket.resume();
       const sent = await drip(socket, length);
       expect(sent).toBeGreaterThan(freeBodyPieces / 2);
-      // What the system holds on the way comes on top.
+      // Bytes in the buffers of the system come on top.
       expect(sent).toBeLessThan(20 * freeBodyPieces);
       expect((await fetch(`${service.url}/v2/liveness`)).status).toBe(200);
     },

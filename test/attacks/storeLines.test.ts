@@ -14,7 +14,7 @@ const isBackground = (args: readonly unknown[]): boolean => {
   );
 };
 
-/** Hears of every operation on a collection, and for whom it is. */
+/** Reports every operation on a collection, with its caller. */
 const overheard = (store: Store, hear: (operation: string, args: readonly unknown[], caller: string | undefined) => void): Store => ({
   ...store,
   collectionsWith: (field, among) => {
@@ -36,8 +36,8 @@ const overheard = (store: Store, hear: (operation: string, args: readonly unknow
 });
 
 /**
- * What is done for nobody in particular: the background's work, the look-ups of root keys, of which there is a bounded number
- * by address, and what several callers have read together.
+ * Operations without a caller: the work of the background, look-ups of root keys, whose number is bounded
+ * by address, and reads that several callers share.
  */
 const NOBODYS = [
   ...["system", "changes", "leases", "audit", "auditIndex", "sweeps", "nodes"].map((collection) => new RegExp(`^${collection} `)),
@@ -46,7 +46,7 @@ const NOBODYS = [
   /^(roles|permissions) find$/,
 ];
 
-describe.each(engines)("[attack B9] on $name", (engine) => {
+describe.each(engines)("on $name", (engine) => {
   let api: Api;
   const anonymous = new Set<string>();
   const named = new Set<string>();
@@ -66,7 +66,7 @@ describe.each(engines)("[attack B9] on $name", (engine) => {
   const call = async (procedure: string, body: object, headers: Record<string, string> = {}): Promise<Record<string, unknown>> =>
     dataOf(await request(api.url, procedure, { rootKey: api.rootKey, body, headers: { "content-type": "application/json", ...headers } }));
 
-  test("what a call asks of the store waits in its caller's line", async () => {
+  test("operations of a call wait in its caller's line", async () => {
     const { apiId } = await call("apis.createApi", { name: "lines" });
     const issued = {
       apiId,

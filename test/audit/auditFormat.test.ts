@@ -113,7 +113,7 @@ describe.each(engines)("[management §4] forms of entries on $name", (engine) =>
     ]);
     expect((await api()).outboxChanges).toHaveLength(2);
     await rename("3");
-    // However long the older version goes on.
+    // The older version may keep running for any time.
     expect((await api()).outboxChanges).toHaveLength(1);
     await move();
     expect(await forms()).toEqual([
@@ -165,7 +165,7 @@ describe.each(engines)("[management §4] forms of entries on $name", (engine) =>
     ]);
   });
 
-  test("whoever alters, removes or adds changes, or the form, is found out", async () => {
+  test("altering, removing or adding changes, or the form, is detected", async () => {
     await createNodesRepository(store).write(row("node_old"));
     await rename("1");
     await move();

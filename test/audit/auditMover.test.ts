@@ -121,7 +121,7 @@ describe.each(engines)("on $name", (engine) => {
     await writer.insert("rootKeys", 1, start + 50);
     await moverOn(store).run();
     const moved = (await expectSound(store)).map(({ event: { time, resources } }) => [time - start, resources[0]?.id === api]);
-    // Of the same moment: what was made on the way before what it was made for.
+    // At one moment, events of objects made on the way come before the event of the object they were made for.
     expect(moved).toEqual([
       [10, false],
       [20, false],
@@ -143,7 +143,7 @@ describe.each(engines)("on $name", (engine) => {
     await expectAll(store, writer.written);
   });
 
-  test("who has the lease and nothing to move asks once for all collections", async () => {
+  test("a mover with the lease and nothing to move makes one request for all collections", async () => {
     await moverOn(store).run();
     const asked: string[] = [];
     const heard = interceptStore(store, (operation, { collection, name }) => {
@@ -228,7 +228,7 @@ describe.each(engines)("on $name", (engine) => {
     }
   });
 
-  test("several movers at once, on one store and beside it, do not fork the chain", async () => {
+  test("several concurrent movers on one store do not fork the chain", async () => {
     const beside = await engine.openBeside(store);
     const movers = [store, store, beside, beside].map((each) => moverOn(each, noLeases));
     for (let round = 0; round < sized(4, 15); round++) {
@@ -276,14 +276,14 @@ describe.each(engines)("on $name", (engine) => {
     await expectAll(store, writer.written);
   });
 
-  test("[management §8] a mover whose store is slow asks for the lease again, and leaves the rest to whoever has taken over", async () => {
+  test("[management §8] a mover with a slow store renews its lease, and leaves the rest to its successor", async () => {
     const { insertAll, written } = createWriter(store);
     await insertAll("apis", Array(200).fill(clock.now()));
     await insertAll("keys", Array(200).fill(clock.now()));
     const auditLog = createAuditLogRepository(store);
     const other = moverOn(store);
     let appends = 0;
-    // The first insert takes four seconds, in which another node takes over and moves all there is.
+    // The first insert takes four seconds. Meanwhile another node takes over and moves all pending events.
     const append: typeof auditLog.append = async (entries) => {
       if (++appends === 1) {
         clock.advance(4_000);
@@ -292,12 +292,12 @@ describe.each(engines)("on $name", (engine) => {
       await auditLog.append(entries);
     };
     await createAuditMover({ clock, auditLog: { ...auditLog, append }, leases: createLeasesRepository(store) }).run();
-    // What it had begun it found in the log; it began nothing more.
+    // It found its own batch in the log, and started no other.
     expect(appends).toBe(1);
     await expectAll(store, written);
   });
 
-  test("[management §8] what is done beside moving begins no step after half a second: new events do not wait", async () => {
+  test("[management §8] side tasks of the mover start no step after half a second: new events do not wait", async () => {
     let steps = 0;
     const done = Promise.withResolvers<void>();
     const mover = createAuditMover({
@@ -316,7 +316,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(steps).toBeGreaterThan(0);
   });
 
-  test("stopping moves for two seconds at most, whatever is pending, and another node goes on with the rest at once", async () => {
+  test("a stop moves events for at most two seconds, and another node continues at once", async () => {
     const { insertAll, written } = createWriter(store);
     await insertAll("apis", Array(500).fill(clock.now()));
     const auditLog = createAuditLogRepository(store);
@@ -334,7 +334,7 @@ describe.each(engines)("on $name", (engine) => {
     expect((await expectSound(store)).map(({ event }) => event.id).sort()).toEqual(written.map(({ id }) => id).sort());
   });
 
-  test("a mover that runs by itself survives a store that is away, and moves the rest when stopped", async () => {
+  test("the mover survives an outage of the store, and moves the rest when stopped", async () => {
     const problems: unknown[] = [];
     let away = true;
     const failing = interceptStore(store, (operation) => {
@@ -358,7 +358,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(await store.collection("leases").find({}).toArray()).toEqual([]);
   });
 
-  test("a mover that runs by itself does the rest of the work behind what it moved, goes on when that fails, and lets it end before it stops", async () => {
+  test("the mover runs the follow-up work after each move, survives its failure, and waits for it before it stops", async () => {
     const seen: number[] = [];
     const problems: unknown[] = [];
     const begun = Promise.withResolvers<void>();

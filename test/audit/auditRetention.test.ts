@@ -34,7 +34,7 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
   });
   afterAll(() => engine.close());
 
-  /** Adds entries that came into the log so many milliseconds ago; like those of earlier versions, they may not say so. */
+  /** Adds entries that were inserted `ago` milliseconds ago. Undated ones lack the time of insertion, as those of earlier versions. */
   const add = async (count: number, ago: number, { dated = true } = {}): Promise<void> => {
     const at = clock.now() - ago;
     const added = Array.from({ length: count }, (): AuditLogDocument => {
@@ -111,7 +111,7 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
     expect((await verdict()).dropped).toBeUndefined();
   });
 
-  test("a log of which all is old keeps what says so, and goes on with the numbers", async () => {
+  test("a log of only old entries keeps its stub, and continues the numbers", async () => {
     await add(3, 40 * DAY);
     await drop();
     expect(await rows()).toEqual([4]);
@@ -139,7 +139,7 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
     expect(await rows()).toEqual([5]);
   });
 
-  test("getLogs with a cursor before it goes on at the oldest that is there, with filters and without", async () => {
+  test("getLogs with an older cursor continues at the oldest entry, with filters and without", async () => {
     await add(1_200, 40 * DAY);
     await add(400, DAY);
     await indexAudit(parts());
@@ -155,7 +155,7 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
     }
   });
 
-  test("rows of the index go with what they lead to, also those of a block of which a part is dropped, and indexing goes on", async () => {
+  test("rows of the index are dropped with their entries, also in a partly dropped block, and indexing continues", async () => {
     await add(700, 40 * DAY);
     await add(350, DAY);
     await indexAudit(parts());
@@ -165,7 +165,7 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
     expect(between).toBeLessThan(before);
     clock.advance(30 * DAY + 1);
     await drop();
-    // All that is left is of the last block, of which nothing is left.
+    // The index keeps one row of the last block, whose entries are all dropped.
     expect(await rows()).toEqual([1_051 + 1]);
     const { auditIndex } = parts();
     expect(await auditIndex.indexed()).toBe(1_000);
@@ -178,7 +178,7 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
     expect(entries).toHaveLength(500);
   });
 
-  test("what was dropped before it was indexed is passed over by the indexer", async () => {
+  test("entries dropped before they were indexed are skipped by the indexer", async () => {
     await add(1_600, 40 * DAY);
     await add(500, DAY);
     await drop();
@@ -188,7 +188,7 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
     expect([entries[0]?.sequence, entries.length]).toEqual([1_601, 500]);
   });
 
-  test("a round ends when it is told to, and the next goes on; readers see none of what was dropped", async () => {
+  test("an interrupted round is completed by the next one; readers see no dropped entry", async () => {
     await add(1_100, 40 * DAY);
     await add(10, DAY);
     const node = retention();
@@ -206,7 +206,7 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
 
   test("a node that dies between any two operations leaves a log that verifies, and the next finishes", async () => {
     for (let at = 0, reached = true; reached; at++) {
-      // What the time before said is old as well.
+      // Entries of the previous round are old as well.
       clock.advance(31 * DAY);
       await add(3, 40 * DAY);
       await add(2, 40 * DAY, { dated: false });
@@ -263,7 +263,7 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
     }
   });
 
-  test("what was altered is no longer dropped, nor what is behind it: it would be gone without a trace", async () => {
+  test("altered entries, and those after them, are no longer dropped: they would disappear without a trace", async () => {
     await add(10, 40 * DAY);
     const fifth = (await parts().auditLog.findBySequence([5]))[0] as AuditLogDocument;
     await store.collection("audit").updateOne({ _id: fifth._id }, { $set: { event: { ...fifth.event, display: "Nothing" } } });
@@ -277,7 +277,7 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
     expect((await verdict()).faults[0]?.broken).toMatchObject({ sequence: 7 });
   });
 
-  test("an entry is as old as what happened, whatever somebody wrote of when it came", async () => {
+  test("an entry is as old as its event, whatever its time of insertion says", async () => {
     await add(3, DAY);
     for (const { _id } of await parts().auditLog.listAfter(0, 3)) {
       await store.collection("audit").updateOne({ _id }, { $set: { insertedAt: 0 } });
@@ -303,12 +303,12 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
       await system.updateOne({ _id: "auditStub" }, { $set: { stub: changed } });
     };
 
-    test("somebody removed more than was dropped", async () => {
+    test("more was removed than dropped", async () => {
       await store.collection("audit").deleteMany({ sequence: { $lte: 12 } });
       await expectFault(11);
     });
 
-    test("somebody removed more, and wrote a stub that says so", async () => {
+    test("more was removed than dropped, and the stub was forged", async () => {
       const twelfth = (await parts().auditLog.findBySequence([12]))[0] as AuditLogDocument;
       await store.collection("audit").deleteMany({ sequence: { $lte: 12 } });
       await setStub({ sequence: 12, hash: twelfth.hash });

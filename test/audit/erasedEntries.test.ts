@@ -51,7 +51,7 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
     const chosen = (await auditLog.listAfter(0, 500)).filter(({ sequence }) => sequences.includes(sequence));
     await eraseEntries({ auditLog, append: appendIn(3, on) }, chosen, source, subject);
   };
-  /** Two entries of each form, the first of which names the person. */
+  /** Two entries of each form. The first of the two names the person. */
   const fill = async () => {
     for (const form of [1, 2, 3]) {
       await appendIn(form)([namingEvent(), auditEvent(source, "api.create", "Created API api_1", resource("api", "api_1", "payments"))]);
@@ -59,7 +59,7 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
   };
   const NAMING = [1, 3, 5];
 
-  test("are gone, the log stays whole under the same hashes, and an event says of which entries", async () => {
+  test("are gone, the log stays whole under the same hashes, and an event names the entries", async () => {
     await fill();
     const before = await entries();
     await erase(NAMING);
@@ -118,7 +118,7 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
     expect(await back()).toBe("the texts of entry 1 are gone, and no event of it says so of what is left");
   });
 
-  test("of an early form rest on the statement: a head covers the entry, and what comes before, if it was kept since", async () => {
+  test("of an early form rest on the statement: a head that was kept since covers the entry and those before it", async () => {
     await fill();
     const heads = (await entries()).map(({ hash }) => hash);
     await erase([5]);
@@ -140,7 +140,7 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
     expect(await uncovered(ninth?.hash)).toBeUndefined();
   });
 
-  test("of an early form that a forged statement frees: what was rewritten before is told of as not covered by the head", async () => {
+  test("of an early form under a forged statement: an earlier rewrite is reported as not covered by the head", async () => {
     for (let i = 0; i < 2; i++) await appendIn(2)([namingEvent(), namingEvent()]);
     const [, , , fourth, ...rest] = await entries();
     if (fourth === undefined) return expect.unreachable();
@@ -168,7 +168,7 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
       return found;
     };
 
-    test("who changes what is left of an erased entry", async () => {
+    test("who changes the rest of an erased entry", async () => {
       await fill();
       await erase(NAMING);
       const changes: readonly ((entry: AuditLogDocument) => object)[] = [
@@ -206,7 +206,7 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
       expect(await alter(7, (entry) => ({ ...entry, event: { ...entry.event, event: "api.create" } }))).toHaveLength(3);
     });
 
-    test("who gives an entry of the third form out for an erased one of an earlier form, with a statement of his own", async () => {
+    test("who passes an entry of the third form off as an erased one of an earlier form, with a statement of his own", async () => {
       await fill();
       const [entry] = (await entries()).filter(({ sequence }) => sequence === 6);
       if (entry === undefined) return expect.unreachable();
@@ -222,7 +222,7 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
       expect(await alter(6, () => rehashed)).toContainEqual(expect.stringMatching(/^7 does not follow/));
     });
 
-    test("who puts in a statement of the third form whose hash covers no texts, to change later what it states", async () => {
+    test("who inserts a statement of the third form whose hash covers no texts, to change it later", async () => {
       await fill();
       const [first, , , , , last] = await entries();
       if (first === undefined || last === undefined) return expect.unreachable();
@@ -256,7 +256,7 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
       }
     });
 
-    test("who gives out as erased what confirms a stub, to change the hash that it names", async () => {
+    test("who passes the confirmation of a stub off as erased, to change the hash that it names", async () => {
       const hash = "1".repeat(64);
       const dropped = (name: string) => auditEvent(source, "audit.drop", "Dropped", resource("auditLog", "0", name));
       await appendIn(3)([dropped(hash)]);

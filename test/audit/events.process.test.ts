@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll } from "vitest";
 import { embeddedAnalytics } from "../support/analytics.ts";
 import { eventsRun } from "./eventsRun.ts";
@@ -5,5 +6,5 @@ import { eventsRun } from "./eventsRun.ts";
 const analytics = embeddedAnalytics();
 afterAll(analytics.remove);
 
-// All others, for which nothing has to be started: events.test.ts.
+// Procedures that need no process are in events.test.ts.
 eventsRun((procedure) => procedure.startsWith("analytics."), analytics.env);

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { expect, test } from "vitest";
 import { eventsRun } from "./eventsRun.ts";
 

@@ -45,7 +45,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
   "rootKeys.deleteKey": ["rootKey.delete"],
   "rootKeys.rerollKey": ["rootKey.reroll"],
   "rootKeys.updateKey": ["rootKey.update"],
-  // What is named is not assigned, or is there already: nothing changes.
+  // The named objects are not assigned, or already present: nothing changes.
   "keys.removePermissions": [],
   "keys.removeRoles": [],
   "permissions.setRolePermissions": [],
@@ -59,8 +59,8 @@ interface Calls {
 }
 
 /**
- * The events of every procedure of which `isWalked` holds, and what `define` adds.
- * @param env settings of the service, with which valid requests of these procedures succeed.
+ * Tests the events of every procedure that `isWalked` accepts, and those that `define` adds.
+ * @param env settings of the service that make valid requests of these procedures succeed.
  */
 export const eventsRun = (
   isWalked: (procedure: string) => boolean,
@@ -97,7 +97,7 @@ export const eventsRun = (
       const events = await eventsOfCall(procedure, bodyOf(procedure, objects));
       expect(events.map(({ event }) => event)).toEqual(expected[procedure] ?? []);
       expect([procedure, Object.hasOwn(expected, procedure)]).toEqual([procedure, getOption(method, changes)]);
-      // What updates, or ends the old key, says what it changed; what makes or removes something says none of that (management §4).
+      // Updates, and calls that end an old key, record their changes; creations and deletions do not (management §4).
       const isUpdate = /\.(update|set|add|remove|reroll)[A-Z]/.test(procedure);
       expect(events.some((event) => event.changes !== undefined)).toBe(isUpdate && events.length > 0);
       for (const { changes: told, ...event } of events) {

@@ -87,7 +87,7 @@ describe.each(engines)("[management §4] the audit log on $name", (engine) => {
       fc.asyncProperty(filters, fc.constantFrom(1, 7, 100, 500), async (filter, limit) => {
         const { found, after } = await follow({ auditLog, auditIndex }, filter, limit === 1 && !filter.resourceId ? 7 : limit);
         expect(found).toEqual(expected(filter));
-        // What does not match was passed, too.
+        // Entries that do not match were read past, too.
         expect(after).toBe(ENTRIES);
       }),
       { numRuns: sized(15, 150) },
@@ -155,7 +155,7 @@ describe.each(engines)("[management §4] the audit log on $name", (engine) => {
     expect(rows).toBeLessThanOrEqual(2 * BLOCKS + 230 + 2);
   }, 60_000);
 
-  test("a hundred names of events are eight reads at a time at most, with other filters beside them", async () => {
+  test("a hundred names of events make at most eight concurrent reads, with other filters too", async () => {
     let [running, most, calls] = [0, 0, 0];
     const watched: AuditIndexRepository = {
       ...auditIndex,
@@ -163,7 +163,7 @@ describe.each(engines)("[management §4] the audit log on $name", (engine) => {
         most = Math.max(most, ++running);
         calls++;
         const rows = await auditIndex.find(...args);
-        // One that is over in the turn it began in leaves none beside it.
+        // Reads that end in the turn they began in never overlap: wait a turn.
         await turn();
         running--;
         return rows;
@@ -189,7 +189,7 @@ describe.each(engines)("[management §4] the audit log on $name", (engine) => {
     };
     const { entries: found } = await findEvents({ auditLog: racing, auditIndex }, {}, { after: 0, limit: 5 });
     expect(found.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5]);
-    // What is gone for good keeps nobody waiting.
+    // Reads of dropped entries block no caller.
     const gone: AuditLogRepository = {
       ...auditLog,
       listAfter: async (...args) => (await auditLog.listAfter(...args)).filter(({ sequence }) => sequence > 10 && sequence !== 13),

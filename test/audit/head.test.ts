@@ -27,7 +27,7 @@ const watched = (store: Store): { readonly store: Store; readonly looks: unknown
 describe.each(engines)("the newest entry of the audit log on $name", (engine) => {
   afterEach(() => engine.close());
 
-  test("is looked for behind the one that was seen last, whoever has appended since: only the first look is at the whole log", async () => {
+  test("is searched from the last known one on: only the first search reads the whole log", async () => {
     const { store, looks } = watched(await engine.open());
     const [log, other] = [createAuditLogRepository(store), createAuditLogRepository(store)];
     await other.append([1, 2, 3].map(entry));

@@ -18,7 +18,7 @@ describe.each(engines)("on $name", (engine) => {
     createAuditLogRepository(store).append(
       numbers.map((sequence) => ({ _id: `event_${sequence}`, workspaceId: "ws_default", sequence }) as unknown as AuditLogDocument),
     );
-  /** What is read, and the ranges that it was asked for by, those without an end first. */
+  /** Reads everything. Returns the entries, and the ranges of the reads, those without an end first. */
   const readAll = async () => {
     const ranges: { $gt: number; $lte?: number }[] = [];
     const watched = interceptStore(store, (operation, { collection, filter }) => {

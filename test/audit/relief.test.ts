@@ -17,7 +17,7 @@ describe.each(engines)("events that pile up on $name", (engine) => {
   let api: Api;
   /** Nothing reaches the log. */
   let blocked = false;
-  /** Fields by which permissions and roles were looked up, and all that was asked. */
+  /** Looked-up fields and values of permissions and roles. */
   const lookUps: { readonly field: string; readonly asked: string }[] = [];
   const noteLookUps = (inner: Store): Store => ({
     ...inner,
@@ -128,7 +128,7 @@ describe.each(engines)("events that pile up on $name", (engine) => {
     ],
   ];
 
-  test("[protocol §11] what changes or decrypts waits until they have been moved, so that no document outgrows the store", async () => {
+  test("[protocol §11] changes and decryptions wait until they have been moved, so that no document outgrows the store", async () => {
     const prepared = await Promise.all(changes.map(async ([name, collection, prepare]) => ({ name, collection, ...(await prepare()) })));
     blocked = true;
     await Promise.all(prepared.map(({ collection, id }) => pileUp(collection, id)));
@@ -157,7 +157,7 @@ describe.each(engines)("events that pile up on $name", (engine) => {
   ])("[permissions §1] a %s is looked up with one read, by its id or its %s", async (field, byName, create, get, fields) => {
     const made = await data(create, { name: "looked.up", ...fields });
     const id = made[`${field}Id`] as string;
-    // What moves its event asks for it as well, and for others at any time.
+    // The mover reads the object too: wait until it has moved the event.
     await expect.poll(() => outboxOf(field === "role" ? "roles" : "permissions", id)).toEqual([]);
     for (const [text, by] of [
       [id, "_id"],

@@ -75,7 +75,7 @@ describe.each(engines)("the log of a service on $name", (engine) => {
       .toBe(0);
   });
 
-  test("[management §4] a node says in its row which forms of entries it knows, and writes the old one beside a node that does not say so", async () => {
+  test("[management §4] a node lists the forms of entries that it supports in its row, and writes the old one while another node does not", async () => {
     const call = await start();
     const nodes = store.collection("nodes");
     const [row] = await nodes.find({}).toArray();
@@ -97,7 +97,7 @@ describe.each(engines)("the log of a service on $name", (engine) => {
     expect(await call("audit.verifyChain", {})).toMatchObject({ intact: true });
   });
 
-  test("[management §4] keeps everything when it is told nothing", async () => {
+  test("[management §4] keeps everything by default", async () => {
     await moveAndDie(2, 4_000 * DAY);
     await store.collection("leases").deleteOne({ _id: "audit" });
     const call = await start();

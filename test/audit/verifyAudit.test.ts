@@ -36,11 +36,11 @@ const forged = (entry: AuditLogDocument, event: AuditEvent): AuditLogDocument =>
   hash: chainHash(entry.previousHash, entry.sequence, event, entry.format, entry),
 });
 
-/** What somebody does to the log by hand, and what `audit verify` says of it. */
+/** A manual change to the log, and the report of `audit verify`. */
 interface Attack {
   readonly does: string;
   readonly to: (log: readonly AuditLogDocument[]) => readonly AuditLogDocument[];
-  /** Of each complaint, in order: which entry, and a part of what is wrong with it. */
+  /** The reported entries in order, each with a part of its complaint. */
   readonly found: readonly (readonly [string, string])[];
 }
 
@@ -166,7 +166,7 @@ describe.each(places)("[protocol §11] the log on $name", ({ name, open, close }
   const audit = (...args: string[]): Promise<CommandResult> => runCommand(["audit", ...args], env);
   const headOf = ({ printed }: CommandResult): string => /head ([0-9a-f]{64})$/.exec(printed[0] ?? "")?.[1] ?? "";
 
-  test("that nobody touched is whole, and its head is shown", async () => {
+  test("an untouched log is whole, and its head is shown", async () => {
     const result = await audit("verify");
     expect(result).toEqual({
       code: 0,
@@ -175,7 +175,7 @@ describe.each(places)("[protocol §11] the log on $name", ({ name, open, close }
     });
   });
 
-  // What a hash covers does not depend on where it is kept.
+  // Hashes do not depend on the engine: one check of them on another engine is enough.
   const here = attacks.filter(({ does, found }) => name === "embedded" || found !== altered || does.endsWith(": what happened"));
 
   test.each(here)("$does: audit verify names it", async ({ to, found }) => {
@@ -189,7 +189,7 @@ describe.each(places)("[protocol §11] the log on $name", ({ name, open, close }
     expect([code, printed.at(-1)]).toEqual([1, `The log is NOT whole: ${found.length} faults.`]);
   });
 
-  test("with its end cut off is found by the head that was kept elsewhere, and so is one that was written anew", async () => {
+  test("a truncated or rewritten log is detected by a head that was kept elsewhere", async () => {
     const head = headOf(await audit("verify"));
     expect((await audit("verify", "--head", head)).code).toBe(0);
     await replace(whole.slice(0, -2));
@@ -207,7 +207,7 @@ describe.each(places)("[protocol §11] the log on $name", ({ name, open, close }
     expect((await audit("verify", "--head", head)).code).toBe(1);
   });
 
-  test("a kept head goes on to be found when the log has grown; what is no hash is refused", async () => {
+  test("a kept head is still found when the log has grown; a malformed hash is refused", async () => {
     const head = headOf(await audit("verify"));
     const last = whole.at(-1) ?? expect.unreachable();
     const event = { ...last.event, id: "log_9" };

@@ -7,7 +7,7 @@ import { dieInRestore } from "../support/dieInRestore.ts";
 import { procedureCaller } from "../support/procedureCaller.ts";
 import { freshDirectory, places } from "../support/storePlaces.ts";
 
-test("[data §1] what a running service holds is restored into each engine, goes back, and serves as before", async () => {
+test("[data §1] the data of a running service is restored into each engine and back, and serves as before", async () => {
   await using service = await startService();
   const rootKey = await service.rootKey();
   const call = procedureCaller(service.url, rootKey);
@@ -55,7 +55,7 @@ test("[data §1] what a running service holds is restored into each engine, goes
   }
 });
 
-test("[data §1] import copies an embedded store into each engine by one command, and goes on where it was interrupted", async () => {
+test("[data §1] import copies an embedded store into each engine by one command, and continues after an interruption", async () => {
   await using service = await startService();
   const call = procedureCaller(service.url, await service.rootKey());
   const { apiId } = await call("apis.createApi", { name: "moved" });

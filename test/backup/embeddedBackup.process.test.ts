@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -7,7 +8,7 @@ import { checkBackup } from "../../src/operations/backup/checkBackup.ts";
 import { procedureCaller } from "../support/procedureCaller.ts";
 import { freshDirectory } from "../support/storePlaces.ts";
 
-test("[data §1] a backup beside a service that is written to is one moment of it", async () => {
+test("[data §1] a backup during writes is a consistent snapshot", async () => {
   await using service = await serveHere(await freshDirectory());
   const call = procedureCaller(service.url, await service.rootKey());
   const { apiId } = await call("apis.createApi", { name: "busy" });

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
@@ -76,7 +77,7 @@ describe("a backup that is not as it was written", () => {
     await expect(checkBackup(file)).rejects.toThrow("it is damaged, or something else");
   });
 
-  test("[data §1] and whose audit log was altered before it was taken is restored only when told so", async () => {
+  test("[data §1] and whose audit log was altered before it was taken is restored only on request", async () => {
     const env = await storeWithLog(20);
     const file = join(await freshDirectory(), "altered.backup");
     await withStoreOf(env, async (store) => {

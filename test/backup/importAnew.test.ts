@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -8,7 +9,7 @@ import { writeBackup } from "../../src/operations/backup/writeBackup.ts";
 import { procedureCaller } from "../support/procedureCaller.ts";
 import { embeddedPlace, freshDirectory } from "../support/storePlaces.ts";
 
-test("[data §1] an import that was killed between its copy and the first write takes the copy anew; any other file stays", async () => {
+test("[data §1] an import that was killed between its copy and the first write takes the copy again; any other file stays", async () => {
   await using service = await serveHere(await freshDirectory());
   await procedureCaller(service.url, await service.rootKey())("apis.createApi", { name: "moved" });
   await service.stop();

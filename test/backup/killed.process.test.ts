@@ -45,8 +45,8 @@ interface Attempt {
 }
 
 /**
- * Kills a command at random moments of the time that it takes. One that came to its end before the first of them is begun anew, on another
- * target, since what is done cannot be cut short.
+ * Kills a command at random moments of its run. A command that ends before the first kill is started again on another
+ * target, because a finished run cannot be cut short.
  * @returns the attempt that was cut short
  */
 const killed = async <A extends Attempt>(begin: () => Promise<A>, lasts: number): Promise<A> => {
@@ -67,7 +67,7 @@ const killed = async <A extends Attempt>(begin: () => Promise<A>, lasts: number)
   return attempt;
 };
 
-/** What a place holds, by another backup of it. */
+/** Compares the contents of a place with a file, by a second backup. */
 const expectSame = async (place: StorePlace, file: string): Promise<void> => {
   const copy = join(await freshDirectory(), "copy.backup");
   expect(await runLatchkeyHere(["backup", copy], place.env)).toMatchObject({ code: 0 });

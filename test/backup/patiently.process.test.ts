@@ -6,7 +6,7 @@ import { sampleBackup } from "../support/sampleBackup.ts";
 import { places } from "../support/storePlaces.ts";
 
 describe.each(places)("on %s", (engine, make) => {
-  test.skipIf(engine === "embedded")("[data §1] the commands go on once the connection to MongoDB is back", async () => {
+  test.skipIf(engine === "embedded")("[data §1] the commands continue once the connection to MongoDB is back", async () => {
     const target = await make();
     const file = await sampleBackup(await make());
     const { url, network: proxy } = await openMongoProxy(target.env.MONGODB_URL ?? "");

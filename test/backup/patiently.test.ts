@@ -13,7 +13,7 @@ import { places } from "../support/storePlaces.ts";
 
 const away = () => new StoreUnavailableError("the store is away", { outcomeUnknown: true });
 
-/** From the first write on, each operation fails twice on each collection before it works: not done, then done without anybody being told. */
+/** From the first write on, each operation fails twice on each collection before it works: once without effect, once after its effect. */
 const unreliable = (store: Store): Store => {
   const failures = new Map<string, number>();
   return interceptStore(store, async (operation, { kind, name, collection }) => {
@@ -37,7 +37,7 @@ const hastily = (store: Store) => {
 describe.each(places)("on %s", (_, make) => {
   const backup = sharedBackup(make);
 
-  test("[data §1] a restore goes on where the store was away, or did not say what it had done", async () => {
+  test("[data §1] a restore continues after an outage of the store, or after a lost answer", async () => {
     const { file } = backup();
     const checked = await checkBackup(file);
     const store = await (await make()).open("restore");
@@ -49,7 +49,7 @@ describe.each(places)("on %s", (_, make) => {
     expect(tally.result().keys).toEqual(checked.end.tallies.keys);
   });
 
-  test("[data §1] a restore goes on where the store does what it was asked before only after it was asked again", async () => {
+  test("[data §1] a restore continues when the store applies an earlier request after its repetition", async () => {
     const { file } = backup();
     const checked = await checkBackup(file);
     const store = await (await make()).open("restore");

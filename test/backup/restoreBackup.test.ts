@@ -46,7 +46,7 @@ describe.each(places)("on %s", (_, make) => {
         () => true,
         async (error: unknown) => {
           expect(error).toBeInstanceOf(StoreUnavailableError);
-          // Its last write ends it, whether it lives to tell of that or not.
+          // The last write completes a restore, even if the process dies before it reports that.
           return (await store.collection("system").findOne({ _id: "schema" }))?.restoring === undefined;
         },
       );
@@ -67,7 +67,7 @@ describe.each(places)("on %s", (_, make) => {
     const taken = await runLatchkeyHere(["backup", `${file}.half`], target.env);
     expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining("a restore into this store did not end") });
     const again = await target.open("restore");
-    // Versions that know nothing of restores refuse what is newer.
+    // Versions that do not know restores refuse a newer schema.
     expect((await again.collection("system").findOne({ _id: "schema" }))?.schema).toBeGreaterThan(SCHEMA_VERSION + 1_000);
     const another = { ...checked, end: { ...checked.end, sha256: "0".repeat(64) } };
     await expect(restoreBackup(again, file, another)).rejects.toThrow("the restore of another backup into this store did not end");
@@ -166,7 +166,7 @@ describe.each(places)("on %s", (_, make) => {
     expect(sessions[0]).not.toHaveProperty("hash");
   });
 
-  test("[data §1] what had expired before its events were in the audit log is kept for them", async () => {
+  test("[data §1] objects that expired before their events were in the audit log are kept for them", async () => {
     const place = await make();
     await sampleBackup(place);
     const source = await place.open("tool");
@@ -181,7 +181,7 @@ describe.each(places)("on %s", (_, make) => {
     expect(session?.expireAt.getTime()).toBeGreaterThan(later.clock.now() + 2 * HOUR);
   });
 
-  test("[data §1] a backup beside nodes that drop entries of the audit log is refused", async () => {
+  test("[data §1] a backup while nodes drop entries of the audit log is refused", async () => {
     const place = await make();
     await sampleBackup(place);
     const store = await place.open("tool");

@@ -57,7 +57,7 @@ describe.each(places)("on %s, of two restores of one backup into one store", (_,
     },
   );
 
-  test("[data §1] one that is overtaken is told so, not that there is a duplicate", async () => {
+  test("[data §1] an overtaken restore reports that, not a duplicate", async () => {
     const { store, file, checked } = await prepare();
     const begun = Promise.withResolvers<void>();
     const overtaken = Promise.withResolvers<void>();
@@ -78,7 +78,7 @@ describe.each(places)("on %s, of two restores of one backup into one store", (_,
     expect(await store.collection("keys").find({}).toArray()).toHaveLength(1_200);
   });
 
-  test("[data §1] one that compares while a service uses what the other restored is told so, not to begin with an empty store", async () => {
+  test('[data §1] a restore that compares while a service uses the other\'s result reports that, not "begin with an empty store"', async () => {
     const { store, file, checked, other } = await prepare();
     let isWritten = false;
     let isDone = false;
@@ -127,7 +127,7 @@ describe.each(places)("on %s, of two restores of one backup into one store", (_,
     const onProgress: RestoreOptions["onProgress"] = (step) => {
       isWritten ||= step === "compare";
     };
-    // Its last write was done, but the answer did not come; then somebody empties the store, or not.
+    // The last write was applied but its answer was lost. Then the store is emptied, or not.
     const emptied = patientlyOf(store, async () => void (await system.deleteOne({ _id: "schema" })));
     const lost = restoreBackup(unheard(store), file, checked, { ...emptied, onProgress });
     await expect(lost).rejects.toThrow("the store was emptied meanwhile");

@@ -7,7 +7,7 @@ import { checkBackup } from "../../src/operations/backup/checkBackup.ts";
 import { writeBackup } from "../../src/operations/backup/writeBackup.ts";
 import { freshDirectory } from "../support/storePlaces.ts";
 
-/** Of one document. @param meanwhile happens before it is read */
+/** A source of one document. @param meanwhile runs before it is read */
 const sourceWith = (id: string, meanwhile?: () => Promise<unknown>): BackupSource => ({
   facts: { engine: "embedded", schema: 1, madeBy: 1 },
   size: 1,
@@ -33,7 +33,7 @@ test("[data §1] a file that comes to be while a backup is taken is not overwrit
   expect(await readdir(dirname(file))).toEqual(["one.backup"]);
 });
 
-test("[data §1] of two backups to one file only a whole one has its name", async () => {
+test("[data §1] of two concurrent backups to one file only a whole one gets its name", async () => {
   const file = await freshFile();
   const second = Promise.withResolvers<void>();
   let other: Promise<unknown> = Promise.resolve();
@@ -54,7 +54,7 @@ test("[data §1] of two backups to one file only a whole one has its name", asyn
   expect(await readdir(dirname(file))).toEqual(["one.backup"]);
 });
 
-test("[data §1] what a killed attempt left is replaced, and one that fails leaves nothing", async () => {
+test("[data §1] the remains of a killed attempt are replaced, and one that fails leaves nothing", async () => {
   const file = await freshFile();
   await writeFile(`${file}.part`, "half");
   const failing = sourceWith("one", () => Promise.reject(new Error("no space left")));

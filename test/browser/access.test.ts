@@ -37,7 +37,7 @@ afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
 });
 
-test("[console §3] who holds invoices.*: keys through roles and wildcards, and the roles that give it", async () => {
+test("[console §3] holders of invoices.*: keys through roles and wildcards, and the roles that grant it", async () => {
   await using window = await openPage(browser);
   const { page } = window;
   await openSignedIn(page, `${service.url}/ui/access?tab=holders`, service.rootKey);
@@ -79,7 +79,7 @@ test("[console §3] a role is created, edited in all three states, given permiss
   await service.call("permissions.updateRole", { role: "auditor", description: "Theirs" });
   await grants.getByRole("button", { name: "Save changes" }).click();
   await review.getByRole("button", { name: "Save changes" }).click();
-  // Somebody changed the role meanwhile, though not its permissions.
+  // The role has changed meanwhile, though not its permissions.
   await page.getByRole("dialog", { name: "Changed meanwhile" }).getByRole("button", { name: "Keep mine and review" }).click();
   await review.getByRole("button", { name: "Save changes" }).click();
   await grants.waitFor({ state: "detached" });
@@ -166,7 +166,7 @@ test("[console §3] an identity is created, its limits and meta are kept, set an
   await created.getByLabel("Limit name").fill("ab");
   await created.getByLabel("Limit", { exact: true }).fill("100");
   await created.getByRole("button", { name: "Create identity" }).click();
-  // What is wrong stands at its field in the list.
+  // The violation is shown at its field in the list.
   await created.locator("[name='ratelimits[0].name'][aria-invalid]").fill("requests");
   await created.getByRole("button", { name: "Create identity" }).click();
   await page.getByRole("heading", { level: 1, name: "org.7_x-y" }).waitFor();
@@ -194,7 +194,7 @@ test("[console §3] an identity is created, its limits and meta are kept, set an
   await remove.getByLabel("Name to confirm").fill("org.7_x-y");
   await remove.getByLabel("Erase personal data").check();
   await remove.getByRole("button", { name: "Delete" }).click();
-  const elevation = page.getByRole("dialog", { name: "Confirm that it is you" });
+  const elevation = page.getByRole("dialog", { name: "Confirm your identity" });
   await elevation.getByLabel("Root key").fill(service.rootKey);
   await elevation.getByRole("button", { name: "Confirm" }).click();
   await page.getByRole("heading", { level: 1, name: "Identities" }).waitFor();
@@ -227,7 +227,7 @@ const shown = {
   "/ui/access?role=accountant": "Access",
 } as const;
 
-describe("[console §3] for everybody", () => {
+describe("[console §3] for every theme and width", () => {
   test.each([
     ["dark", 1280],
     ["light", 320],

@@ -35,7 +35,7 @@ const shown = {
   "/ui/apis/ID?tab=settings": "payments",
 } as const;
 
-describe.each(["light", "dark"] as const)("[console §3] for everybody: %s", (colorScheme) => {
+describe.each(["light", "dark"] as const)("[console §3] for every theme and width: %s", (colorScheme) => {
   // Each theme and each width once; all four with LATCHKEY_TEST_SIZE=deep.
   test.each(sized([colorScheme === "light" ? 1280 : 320], [1280, 320]))(
     "nothing to find for axe, no sideways scrolling, no violation of the CSP at %i pixels",
@@ -109,7 +109,7 @@ test("[console §3] by keyboard alone: sign in, create an API and a key, reveal,
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").waitFor();
   await keyboard.press("Enter");
-  // What the service found wrong stands at its field, which has the focus.
+  // The service's violation is shown at its field, which has the focus.
   await dialog.locator("[aria-invalid]:focus").waitFor();
   expect(await dialog.getByRole("alert").textContent()).toMatch(/req_/);
   await keyboard.type("by keyboard");
@@ -157,7 +157,7 @@ test("[console §2.9] closing a secret that was not copied asks first", async ()
   expect(questions).toHaveLength(2);
 });
 
-test("[console §3] a change is reviewed, and one that somebody else made meanwhile is not overwritten", async () => {
+test("[console §3] a change is reviewed, and never overwrites another editor's", async () => {
   const { data } = await service.call("apis.createApi", { name: "shared" });
   await using window = await openPage(browser);
   const { page } = window;
@@ -214,10 +214,10 @@ test("[console §3] an API is deleted by typing its name", async () => {
   await dialog.getByLabel("Name to confirm").fill("to be deleted");
   await button.click();
   // Deleting an API needs the root key once more (console §2.4).
-  const elevation = page.getByRole("dialog", { name: "Confirm that it is you" });
+  const elevation = page.getByRole("dialog", { name: "Confirm your identity" });
   await elevation.getByLabel("Root key").fill("lkr_wrong");
   await elevation.getByRole("button", { name: "Confirm" }).click();
-  // A wrong key is refused, and the session goes on.
+  // A wrong key is refused, and the session stays open.
   await elevation.getByRole("alert").waitFor();
   await elevation.getByLabel("Root key").fill(service.rootKey);
   await elevation.getByRole("button", { name: "Confirm" }).click();

@@ -57,7 +57,7 @@ test.each([
   expect(faults).toEqual([]);
 });
 
-test("[console §3] an entry is found by its filters, shows before → after, and has a deep link", async () => {
+test("[console §3] an entry is found by its filters, shows before → after, and has a deep link", { tags: "story" }, async () => {
   await using window = await openPage(browser);
   const { page } = window;
   await openSignedIn(page, `${service.url}/ui/audit`, service.rootKey);
@@ -77,7 +77,7 @@ test("[console §3] an entry is found by its filters, shows before → after, an
   await signIn(other.page, service.rootKey);
   await other.page.getByRole("dialog").getByRole("row", { name: "name first second" }).waitFor();
   await other.page.keyboard.press("Escape");
-  await other.page.getByText("No entry is like this.").waitFor();
+  await other.page.getByText("No entry matches.").waitFor();
   expect(new URL(other.page.url()).searchParams.has("entry")).toBe(false);
 });
 
@@ -88,7 +88,7 @@ test("[console §3] the chain is verified with progress", async () => {
   await page.getByRole("button", { name: "Verify" }).click();
   const dialog = page.getByRole("dialog", { name: "Verify the chain" });
   const { data } = await service.call("audit.verifyChain", {});
-  await dialog.getByText(`${data.checked} entries are as they were written`).waitFor();
+  await dialog.getByText(`${data.checked} entries are unchanged`).waitFor();
   await page.route("**/VerifyChain", () => undefined);
   await dialog.getByRole("button", { name: "Verify again" }).click();
   await dialog.getByRole("progressbar").waitFor();
@@ -103,7 +103,7 @@ test("[console §2.4] exporting the log asks for the root key again", async () =
   await page.getByRole("button", { name: "Export" }).click();
   await page.getByRole("radio", { name: "NDJSON" }).check();
   await page.getByRole("button", { name: "Download" }).click();
-  const elevation = page.getByRole("dialog", { name: "Confirm that it is you" });
+  const elevation = page.getByRole("dialog", { name: "Confirm your identity" });
   await elevation.getByRole("button", { name: "Close" }).click();
   await page.getByText("Nothing was done").waitFor();
   const download = page.waitForEvent("download");

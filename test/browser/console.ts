@@ -31,7 +31,7 @@ export interface PageOptions {
 
 interface Database {
   readonly url: string;
-  /** Made beforehand, as the command line does: nobody writes one to a file there. */
+  /** Made beforehand, as by the command line: the service does not write one to a file here. */
   readonly rootKey: string;
 }
 
@@ -75,7 +75,7 @@ export const startConsole = async (env: Readonly<Record<string, string>> = {}): 
   };
 };
 
-/** What a file may do with the browser. Closing is not among it: the files after it have the same one. */
+/** The browser without `close`: later test files use the same one. */
 export type SharedBrowser = Pick<Browser, "newContext">;
 
 let launched: Promise<SharedBrowser> | undefined;
@@ -105,9 +105,9 @@ export const startBrowser = (): Promise<SharedBrowser> => {
 interface Window {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Of whoever has it now. */
+  /** Faults in the present test. */
   faults: string[];
-  /** What takes the listeners of whoever has it now away. */
+  /** Functions that remove the listeners of the present test. */
   readonly listeners: (() => void)[];
   /** There is something at it that only its end takes away. */
   isChanged: boolean;
@@ -143,10 +143,10 @@ const newWindow = async (browser: SharedBrowser): Promise<Window> => {
   return window;
 };
 
-/** What a page remembers beside cookies. */
+/** Clears the storage of a page, which cookies are not part of. */
 const forgetting = "try { localStorage.clear(); sessionStorage.clear(); } catch {}";
 
-/** As it was when it was new: no other page, nobody signed in, nothing permitted, nothing remembered but files. */
+/** Resets a window: no other page, no session, no permissions, nothing stored but cached files. */
 const reset = async ({ page, context, listeners }: Window): Promise<void> => {
   for (const remove of listeners.splice(0)) remove();
   for (const other of context.pages()) if (other !== page) await other.close();
@@ -196,7 +196,7 @@ export const signIn = async (page: Page, rootKey: string): Promise<void> => {
 
 /**
  * Opens a page of the console with a session that was begun without the form of signing in: for tests of what comes after it. The form, and
- * the page that it is on, would take as much of the processor again as half of that page.
+ * The form and its page would double the CPU time of such a test.
  */
 export const openSignedIn = async (page: Page, address: string, rootKey: string): Promise<void> => {
   const { origin } = new URL(address);
@@ -213,18 +213,18 @@ interface Violation {
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
 }
 
-/** The smaller of its two forms: each page that is loaded gets it anew. */
+/** The minified form: every loaded page gets it again. */
 const axe = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
 const axeOptions = {
   runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-  // What it finds in order is not described.
+  // Leave out the descriptions of passed checks.
   resultTypes: ["violations"],
 };
 
 /**
- * What axe finds on the page as it is now, in words: expected to be empty. In the page's own frame: the console has no others,
- * and what looks for them takes as long as axe itself.
+ * Lists the faults that axe finds on the page, in words; expected to be empty. It looks at the page's own frame only: the console has
+ * no others, and the search for frames would double the time.
  */
 export const accessibilityFaults = async (page: Page): Promise<readonly string[]> => {
   expect(page.frames()).toHaveLength(1);
@@ -237,7 +237,7 @@ export const accessibilityFaults = async (page: Page): Promise<readonly string[]
   );
 };
 
-/** Pixels by which the page is wider than its window: expected to be 0. */
+/** The width of the page minus that of its window, in pixels; expected to be 0. */
 export const overflow = (page: Page): Promise<number> =>
   page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 

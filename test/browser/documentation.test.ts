@@ -77,7 +77,7 @@ test("[console §1] a search shows a query as text, and says when it finds nothi
   await page.getByRole("status").getByText("result").waitFor();
   expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe(`Search results for “${query}”`);
   expect(await page.locator("img").count()).toBe(0);
-  // What a page holds of HTML is text in its excerpt, too.
+  // HTML in a page is plain text in its excerpt.
   await page.goto(`${api.url}/docs?q=alert`);
   await page.getByRole("listitem").locator("mark").first().waitFor();
   expect(await page.locator("article script").count()).toBe(0);
@@ -127,7 +127,7 @@ test("[console §1] the console leads to it: from an error to its page, from the
   };
   await page.goto(`${api.url}/ui/sign-in`);
   await signIn(page, "lkr_wrong");
-  const explanation = await opened("What this error means");
+  const explanation = await opened("About this error");
   await explanation.getByRole("heading", { level: 1, name: "sign_in_failed" }).waitFor();
   expect(explanation.url()).toBe(`${api.url}/docs/errors/unkey/console/sign_in_failed`);
   await page.bringToFront();

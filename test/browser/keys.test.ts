@@ -33,7 +33,7 @@ afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
 });
 
-describe("[console §3] for everybody", () => {
+describe("[console §3] for every theme and width", () => {
   let shown: NewKey;
   beforeAll(async () => {
     await service.call("permissions.createRole", { name: "reader", permissions: ["invoices.read"] });
@@ -110,7 +110,7 @@ describe("[console §3] a key is edited", () => {
     permissions: ["invoices.write"],
   };
 
-  test("in all three states of every nullable field", async () => {
+  test("in all three states of every nullable field", { tags: "story" }, async () => {
     const { keyId } = await newKey(full);
     await using window = await openPage(browser);
     const { page } = window;
@@ -159,7 +159,7 @@ describe("[console §3] a key is edited", () => {
     await setTo("Permissions", "permissions", "invoices.write\ninvoices.read");
     await save(page);
     expect(await readKey(keyId)).toMatchObject({ meta: { plan: "pro" }, permissions: ["invoices.read", "invoices.write"] });
-    // Whoever edits on sees what was saved: before, the form has the ETag of the version before.
+    // Wait for the saved version: until then the form has the ETag of the version before.
     await group("Meta")
       .getByRole("radio", { name: /^Keep .*pro/ })
       .waitFor();
@@ -167,7 +167,7 @@ describe("[console §3] a key is edited", () => {
     // Clear, named by its effect.
     for (const [name, clear] of [
       ["Name", "No name"],
-      ["Identity", "Belongs to nobody"],
+      ["Identity", "No identity"],
       ["Expires", "Never expires"],
       ["Refill", "No refill"],
       ["Rate limits", "No rate limits"],
@@ -187,7 +187,7 @@ describe("[console §3] a key is edited", () => {
     expect(await readKey(keyId)).not.toHaveProperty("credits");
   });
 
-  test("never over a change that somebody else made meanwhile; what the service finds wrong stands at its field", async () => {
+  test("never overwrites another editor's change; violations are shown at their fields", async () => {
     const { keyId } = await newKey({ name: "shared" });
     await using window = await openPage(browser);
     const { page } = window;
@@ -302,7 +302,7 @@ describe("[console §3] a key is edited", () => {
   });
 });
 
-test("[console §3] a denial is explained and mended from its suggestion", async () => {
+test("[console §3] a denial is explained and fixed from its suggestion", async () => {
   const { keyId, key } = await newKey({ name: "denied", permissions: ["invoices.read"] });
   await using window = await openPage(browser);
   const { page, faults } = window;
@@ -327,7 +327,7 @@ test("[console §3] a denial is explained and mended from its suggestion", async
   expect(faults).toEqual([]);
 });
 
-test("[console §3] a key is rerolled with a grace and deleted with a word on what it did lately", async () => {
+test("[console §3] a key is rerolled with a grace period, and deleted after a word on its recent use", async () => {
   const { keyId, key } = await newKey({ name: "rerolled" });
   await service.call("keys.verifyKey", { key });
   await using window = await openPage(browser);
@@ -361,7 +361,7 @@ test("[console §2.4] the secret of a recoverable key is read again after the ro
   await open(page, `/ui/keys/${keyId}`);
   await page.getByRole("button", { name: "Decrypt" }).click();
   await page.getByRole("dialog", { name: "Decrypt key" }).getByRole("button", { name: "Decrypt" }).click();
-  const elevation = page.getByRole("dialog", { name: "Confirm that it is you" });
+  const elevation = page.getByRole("dialog", { name: "Confirm your identity" });
   await elevation.getByLabel("Root key").fill(service.rootKey);
   await elevation.getByRole("button", { name: "Confirm" }).click();
   const shown = page.getByRole("dialog", { name: "The key" });
@@ -421,7 +421,7 @@ test("[console §3] a key is created with all of its fields", async () => {
   await dialog.locator('[name="ratelimits[0].limit"]').fill("3");
   await dialog.getByRole("checkbox", { name: "Enabled" }).uncheck();
   await dialog.getByRole("button", { name: "Create key" }).click();
-  // Three characters at least: what is wrong stands at the field of the row.
+  // At least three characters: the violation is shown at the field of the row.
   await dialog.locator('[name="ratelimits[0].name"][aria-invalid]').waitFor();
   await dialog.locator('[name="ratelimits[0].name"]').fill("requests");
   await dialog.getByRole("button", { name: "Create key" }).click();
@@ -464,7 +464,7 @@ test("[console §3] many keys: one call each, progress, and a list of what faile
   await dialog.getByText("9 of 11 disabled, 2 failed, finished.").waitFor();
   const failed = dialog.getByRole("list", { name: "Failed" });
   await failed.getByText(/key 3: .*req_/).waitFor();
-  await failed.getByText(/key 5: Somebody changed this key/).waitFor();
+  await failed.getByText(/key 5: This key has changed/).waitFor();
   await dialog.getByRole("button", { name: "Close" }).click();
   await expect.poll(() => page.getByRole("cell", { name: "disabled" }).count()).toBe(9);
 });
@@ -504,7 +504,7 @@ test("[console §2.4] exporting the keys of an API asks for the root key again",
   expect(download.suggestedFilename()).toBe(`keys-${data.apiId}.csv`);
   const text = await readFile(await download.path(), "utf8");
   expect(text).toContain(String(made.keyId));
-  // A name is anybody's, and no formula.
+  // Anyone can choose a name, so it must not run as a formula.
   expect(text).toContain("'=SUM(1)");
   expect(text).not.toContain(String(made.key));
 });

@@ -30,7 +30,7 @@ afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
 });
 
-test("[console §3] an override is previewed and set, edited over nobody's change, and deleted", async () => {
+test("[console §3] an override is previewed and set, edited without overwriting another change, and deleted", async () => {
   await using window = await openPage(browser);
   const { page, faults } = window;
   await openSignedIn(page, `${service.url}/ui/limits`, service.rootKey);
@@ -55,7 +55,7 @@ test("[console §3] an override is previewed and set, edited over nobody's chang
   await review.getByRole("button", { name: "Set override" }).click();
   await page.getByRole("row", { name: "premium_* 1,000 1 hour" }).waitFor();
 
-  // Somebody else changes it while it is edited.
+  // Another person changes it during the edit.
   await page.getByRole("button", { name: "Edit premium_*" }).click();
   const edit = page.getByRole("dialog", { name: "Edit override" });
   await edit.getByLabel("Limit").fill("0");
@@ -70,7 +70,7 @@ test("[console §3] an override is previewed and set, edited over nobody's chang
   await review.getByRole("button", { name: "Save changes" }).click();
   await page.getByRole("row", { name: "premium_* 0 blocks 1 hour" }).waitFor();
 
-  // What is wrong appears at its field.
+  // The violation appears at its field.
   await page.getByRole("button", { name: "Edit premium_*" }).click();
   await edit.getByLabel("Duration").fill("10");
   await edit.getByRole("button", { name: "Save changes" }).click();
@@ -116,7 +116,7 @@ test("[console §3] live counters, busiest identifiers and a check by hand", asy
     .toBe(1);
 });
 
-test("[console §3] a filter that is typed in the instant in which its field appears counts", async () => {
+test("[console §3] a filter typed as soon as its field appears counts", async () => {
   await using window = await openPage(browser);
   const { page } = window;
   await openSignedIn(page, `${service.url}/ui/limits/logins?tab=try`, service.rootKey);
@@ -133,7 +133,7 @@ test("[console §3] a filter that is typed in the instant in which its field app
   expect(await page.getByLabel("Begins with").inputValue()).toBe("user_");
 });
 
-test("[console §3] what another limit would have denied is replayed while it is dragged, and becomes an override", async () => {
+test("[console §3] the denials of another limit are replayed while the slider moves, and it becomes an override", async () => {
   await using window = await openPage(browser);
   const { page } = window;
   await openSignedIn(page, `${service.url}/ui/limits/${namespaceId}?tab=what-if&pattern=premium_*`, service.rootKey);
@@ -143,7 +143,10 @@ test("[console §3] what another limit would have denied is replayed while it is
   for (let presses = 0; presses < 3; presses += 1) await slider.press("ArrowLeft");
   await page.getByText("4 of 7 checks denied").waitFor();
   expect(new URL(page.url()).searchParams.get("limit")).toBe("2");
-  await page.getByRole("table", { name: "Who would have been denied" }).getByRole("row", { name: "premium_7 6 1 4" }).waitFor();
+  await page
+    .getByRole("table", { name: "Identifiers that would have been denied" })
+    .getByRole("row", { name: "premium_7 6 1 4" })
+    .waitFor();
   await page.getByText("budget chunks that nodes take are not replayed").waitFor();
   await page.getByRole("button", { name: "Set as override" }).click();
   const dialog = page.getByRole("dialog", { name: "Set override" });
@@ -155,7 +158,7 @@ test("[console §3] the tail shows a verification within seconds, and a pause ho
   await using window = await openPage(browser);
   const { page } = window;
   await openSignedIn(page, `${service.url}/ui/tail`, service.rootKey);
-  await page.getByText("No key was verified since you came").waitFor();
+  await page.getByText("No key has been verified since you opened this page").waitFor();
   const verify = (facts: object = {}) => service.call("keys.verifyKey", { key: key.key, ...facts });
   const rows = page.getByRole("table", { name: "Verifications" }).getByRole("row");
   await verify();
@@ -170,16 +173,16 @@ test("[console §3] the tail shows a verification within seconds, and a pause ho
   await rows.filter({ hasText: "INSUFFICIENT_PERMISSIONS" }).waitFor();
 
   await page.getByLabel("Outcome").first().selectOption("VALID");
-  await page.getByText("No key was verified since you came").waitFor();
+  await page.getByText("No key has been verified since you opened this page").waitFor();
   await page.reload();
-  await page.getByText("No key was verified since you came").waitFor();
+  await page.getByText("No key has been verified since you opened this page").waitFor();
   await verify({ permissions: "invoices.read" });
   await verify();
   await rows.filter({ hasText: "VALID" }).waitFor();
   expect(await rows.count()).toBe(2);
 
   await page.getByLabel("Events").selectOption("ratelimits");
-  await page.getByText("No limit was checked since you came").waitFor();
+  await page.getByText("No limit has been checked since you opened this page").waitFor();
   await check("user_1", { cost: 9 });
   const link = page.getByRole("row", { name: "denied user_1" }).getByRole("link", { name: "user_1" });
   await link.click();
@@ -196,7 +199,7 @@ test("[console §3] a namespace is deleted by typing its name, with the root key
   const dialog = page.getByRole("dialog", { name: "Delete namespace" });
   await dialog.getByLabel("Name to confirm").fill("to be deleted");
   await dialog.getByRole("button", { name: "Delete" }).click();
-  const elevation = page.getByRole("dialog", { name: "Confirm that it is you" });
+  const elevation = page.getByRole("dialog", { name: "Confirm your identity" });
   await elevation.getByLabel("Root key").fill(service.rootKey);
   await elevation.getByRole("button", { name: "Confirm" }).click();
   await page.getByRole("heading", { level: 1, name: "Rate limits" }).waitFor();
@@ -204,7 +207,7 @@ test("[console §3] a namespace is deleted by typing its name, with the root key
   expect(await page.getByRole("link", { name: "to be deleted" }).count()).toBe(0);
 });
 
-test("[console §3] what a session may not do is greyed with its reason, and what it may not see names the permission", async () => {
+test("[console §3] forbidden actions are disabled with their reason, and hidden data names the missing permission", async () => {
   const permissions = ["console.*.sign_in", `ratelimit.${namespaceId}.read_override`, `ratelimit.${namespaceId}.read_namespace`];
   const { data } = await service.call("rootKeys.createKey", { name: "reader", permissions });
   await using window = await openPage(browser);
@@ -243,7 +246,7 @@ test.each([
   await page.keyboard.press("Escape");
   for (const [tab, shown] of [
     ["Identifiers", "Busiest identifiers"],
-    ["What if", "Who would have been denied"],
+    ["What if", "Identifiers that would have been denied"],
   ] as const) {
     await page.getByRole("tab", { name: tab }).click();
     await page.getByRole("table", { name: shown }).waitFor();
@@ -255,7 +258,7 @@ test.each([
   await page.getByRole("table", { name: "Answers" }).waitFor();
   await clean();
   await page.goto(`${service.url}/ui/tail`);
-  await page.getByText("No key was verified since you came").waitFor();
+  await page.getByText("No key has been verified since you opened this page").waitFor();
   await service.call("keys.verifyKey", { key: key.key, permissions: "invoices.read" });
   await page.getByRole("table", { name: "Verifications" }).waitFor();
   await clean();

@@ -20,13 +20,13 @@ afterAll(async () => {
   await provider?.[Symbol.asyncDispose]();
 });
 
-test("[console §2.8] whoever the provider sends back for nothing goes on with a root key", async () => {
+test("[console §2.8] a person whom the provider sends back without success continues with a root key", async () => {
   await using window = await openPage(browser);
   const { page, faults } = window;
   await page.goto(`${service.url}/ui/sign-in?oidc=denied&next=%2Fui%2Fconfirmed`);
   await page.getByLabel("Root key").fill(service.rootKey);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByText("Nothing is confirmed").waitFor();
+  await page.getByText("Your identity was not confirmed").waitFor();
   expect(page.url()).toBe(`${service.url}/ui/confirmed`);
   expect(faults).toEqual([]);
 });
@@ -37,12 +37,12 @@ test("[console §2.8] a person signs in, makes a root key after signing in again
   const host = new URL(provider.issuer).host;
   await page.goto(`${service.url}/ui/root-keys/new`);
 
-  // Whoever has no mapping is told so, and stays outside.
+  // The page explains it to a person without a mapping, who gets no session.
   provider.account = "carol";
   await tabTo(page, "link", `Sign in with ${host}`);
   expect(await accessibilityFaults(page)).toEqual([]);
   await page.keyboard.press("Enter");
-  await page.getByRole("alert").getByText("nothing here is permitted to you").waitFor();
+  await page.getByRole("alert").getByText("your account has no permissions here").waitFor();
   expect(await accessibilityFaults(page)).toEqual([]);
   await context.clearCookies();
 
@@ -57,7 +57,7 @@ test("[console §2.8] a person signs in, makes a root key after signing in again
   await page.keyboard.type("by a person");
   await page.getByRole("checkbox", { name: "api.*.read_api", exact: true }).press("Space");
   await page.getByRole("button", { name: "Create root key" }).press("Enter");
-  const dialog = page.getByRole("dialog", { name: "Confirm that it is you" });
+  const dialog = page.getByRole("dialog", { name: "Confirm your identity" });
   const confirm = dialog.getByRole("link", { name: `Confirm with ${host}` });
   await confirm.waitFor();
   expect(await confirm.evaluate((link) => link.matches(":focus"))).toBe(true);
@@ -65,20 +65,20 @@ test("[console §2.8] a person signs in, makes a root key after signing in again
   const opened = context.waitForEvent("page");
   await page.keyboard.press("Enter");
   const other = await opened;
-  await other.getByText("It is confirmed that it is you").waitFor();
+  await other.getByText("Your identity is confirmed for five minutes").waitFor();
   expect(await accessibilityFaults(other)).toEqual([]);
   await other.close();
 
-  // What waited goes on by itself.
+  // The pending action continues by itself.
   const secret = page.getByRole("dialog", { name: "The new root key" });
   page.on("dialog", (question) => void question.accept());
   await secret.getByRole("button", { name: "Close" }).press("Enter");
   await page.getByRole("table").getByText("by a person").first().waitFor();
 
-  // A way there that was lost is told to those who have a session, too; nothing is called confirmed that was not.
+  // A failed authorization is reported with a session as well, and confirms nothing.
   await page.goto(`${service.url}/ui/sign-in?oidc=expired`);
-  await page.getByRole("alert").getByText("That took too long").waitFor();
-  await page.getByText("Nothing is confirmed").waitFor();
+  await page.getByRole("alert").getByText("The sign-in took too long").waitFor();
+  await page.getByText("Your identity was not confirmed").waitFor();
   expect(page.url()).toBe(`${service.url}/ui/confirmed?oidc=expired`);
 
   await page.goto(`${service.url}/ui/settings`);

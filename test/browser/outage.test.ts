@@ -52,7 +52,7 @@ const silent = (page: Page) => page.getByRole("status").filter({ hasText: "The s
 const fileLoaded = (page: Page, file: string): Promise<boolean> =>
   page.evaluate(`performance.getEntriesByType("resource").some(({ name }) => name.includes("/ui/a/${file}-"))`);
 
-test("[console §3] a page that was not opened before opens while the service is stopped, and goes on once it is back", async () => {
+test("[console §3] a page that was not opened before opens while the service is stopped, and continues once it is back", async () => {
   await using window = await openPage(browser);
   const { page, faults } = window;
   await openNodes(page);

@@ -27,12 +27,12 @@ afterAll(async () => {
 const day = 86_400_000;
 
 // The store is new here: this test is the first one.
-test("[console §3] from the first start to the first verified key, by command, keyboard and form", async () => {
+test("[console §3] from the first start to the first verified key, by command, keyboard and form", { tags: "story" }, async () => {
   await using window = await openPage(browser);
   const { page, context, faults } = window;
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const { keyboard } = page;
-  const command = page.getByRole("region", { name: "The same as a command" });
+  const command = page.getByRole("region", { name: "As a command" });
   const run = (text: string | null, key = "") => {
     const env = { PATH: process.env.PATH ?? "", ROOT_KEY: service.rootKey, KEY: key };
     return execFileSync("sh", ["-c", String(text).replace("curl ", "curl --silent --show-error ")], { env, encoding: "utf8" });
@@ -123,7 +123,7 @@ describe("[console §3] the overview of a store that is used", () => {
     // The deep link survives, with its range.
     await expect.poll(() => page.getByLabel("Time range").inputValue()).toBe("1h");
     await page.getByRole("row", { name: "INSUFFICIENT_PERMISSIONS 2 100%" }).waitFor();
-    for (const chart of ["Verifications a second", "Latency", "Denials by reason"]) {
+    for (const chart of ["Verifications per second", "Latency", "Denials by reason"]) {
       const figure = page.locator("figure", { has: page.getByText(chart, { exact: true }) });
       await figure.locator("canvas").waitFor();
       expect(await figure.getByText("Table", { exact: true }).count()).toBe(1);
@@ -142,7 +142,7 @@ describe("[console §3] the overview of a store that is used", () => {
     expect(faults).toEqual([]);
   });
 
-  test("[console §2.3] what the page asks by itself, as time goes by, does not keep the session alive", async () => {
+  test("[console §2.3] polling by the page does not keep the session alive", async () => {
     await using window = await openPage(browser);
     const { page } = window;
     await page.clock.install();
@@ -159,14 +159,14 @@ describe("[console §3] the overview of a store that is used", () => {
     await page.route("**/GetUsage", (route) => setTimeout(() => void route.continue(), 1000));
     const askedAgain = page.waitForRequest("**/GetUsage");
     await page.clock.fastForward("01:01:00");
-    // What was read stays until there is something newer.
+    // Old data stays on the page until newer data arrives.
     await askedAgain;
     expect(await page.getByRole("table", { name: "Reasons of denials" }).isVisible()).toBe(true);
     await expect.poll(() => asked.length).toBeGreaterThan(6);
     expect(asked.filter((call) => !call.startsWith("background "))).toEqual([]);
   });
 
-  test("a session that may not see the nodes is told which permission it lacks", async () => {
+  test("a session that may not see the nodes reads which permission it lacks", async () => {
     const { data } = await service.call("rootKeys.createKey", {
       permissions: ["console.*.sign_in", "api.*.read_api", "api.*.read_key", "api.*.read_analytics"],
     });

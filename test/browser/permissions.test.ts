@@ -72,7 +72,7 @@ test("[console §3] every list that the session may not see names the missing pe
   expect(faults).toEqual([]);
 });
 
-test("[console §3] a session that may see single objects only is told so where it sees none", async () => {
+test("[console §3] a session that may see single objects only reads that where it sees none", async () => {
   const { data } = await service.call("apis.createApi", { name: "deleted" });
   const rootKey = await newRootKey(`api.${data.apiId}.read_api`, `api.${data.apiId}.read_key`, "rbac.*.read_role");
   await service.call("apis.deleteApi", { apiId: data.apiId });

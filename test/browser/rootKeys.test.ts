@@ -49,7 +49,7 @@ const callAs = async (rootKey: string, procedure: string, body: object): Promise
 
 /** Enters the root key again where that is asked for. */
 const confirmWith = async (page: Page, rootKey: string) => {
-  const elevation = page.getByRole("dialog", { name: "Confirm that it is you" });
+  const elevation = page.getByRole("dialog", { name: "Confirm your identity" });
   await elevation.getByLabel("Root key").fill(rootKey);
   await elevation.getByRole("button", { name: "Confirm" }).click();
 };
@@ -65,7 +65,9 @@ const takeSecret = async (page: Page): Promise<string> => {
   return secret;
 };
 
-test("[console §3] a root key is created with scoped permissions, used, shrunk, rerolled with grace and revoked, and its session ends", async () => {
+test("[console §3] a root key is created with scoped permissions, used, shrunk, rerolled with grace and revoked, and its session ends", {
+  tags: "story",
+}, async () => {
   await using window = await openPage(browser);
   const { page, faults } = window;
   await openSignedIn(page, `${service.url}/ui/root-keys/new`, service.rootKey);
@@ -104,7 +106,7 @@ test("[console §3] a root key is created with scoped permissions, used, shrunk,
   await row.getByText("uses 2 of 2 permissions").waitFor();
   expect(await callAs(secret, "keys.createKey", { apiId })).toBe(403);
 
-  // Rerolled: the old one goes on for an hour.
+  // Rerolled: the old one keeps working for an hour.
   await row.getByRole("button", { name: "Reroll" }).click();
   const reroll = page.getByRole("dialog", { name: "Reroll billing worker" });
   await reroll.getByRole("radio", { name: "1 hour" }).check();
@@ -129,7 +131,7 @@ test("[console §3] a root key is created with scoped permissions, used, shrunk,
   expect([...faults, ...other.faults]).toEqual([]);
 });
 
-test("[console §3] what the person does not hold is greyed, with the reason, and templates leave it out", async () => {
+test("[console §3] permissions that the person does not hold are disabled, with the reason, and templates leave them out", async () => {
   const { data } = await service.call("rootKeys.createKey", {
     name: "small",
     permissions: ["console.*.sign_in", "root_key.*.create_root_key", "root_key.*.read_root_key", `api.${apiId}.verify_key`],
@@ -143,13 +145,13 @@ test("[console §3] what the person does not hold is greyed, with the reason, an
   await page.getByRole("button", { name: "Full access" }).click();
   await page.getByText("3 permissions chosen").waitFor();
   expect(await page.getByRole("checkbox", { name: "console.*.sign_in", exact: true }).isChecked()).toBe(true);
-  // What it may not do in the list is greyed too.
+  // Actions that the session may not take are disabled in the list as well.
   await page.goto(`${service.url}/ui/root-keys`);
   const button = page.getByRole("row", { name: "small" }).getByRole("button", { name: "Revoke" });
   expect(await button.getAttribute("aria-disabled")).toBe("true");
 });
 
-test("[console §3] a root key is edited in all three states, and never over somebody else's change", async () => {
+test("[console §3] a root key is edited in all three states, and never overwrites another editor's change", async () => {
   const { data } = await service.call("rootKeys.createKey", { name: "edited", permissions: ["api.*.read_api"] });
   await using window = await openPage(browser);
   const { page } = window;
@@ -195,7 +197,7 @@ test("[console §3] a root key is edited in all three states, and never over som
   expect((all as unknown as ListedRootKey[]).find(({ keyId }) => keyId === data.keyId)).toMatchObject({ name: null, expires: null });
 });
 
-describe("[console §3] for everybody", () => {
+describe("[console §3] for every theme and width", () => {
   test.each([
     ["dark", 1280],
     ["light", 320],

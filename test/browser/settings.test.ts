@@ -23,7 +23,7 @@ afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
 });
 
-/** Waits for the shell: somebody is signed in. */
+/** Waits for the shell, which shows that a person is signed in. */
 const signedIn = (page: Page) => page.getByRole("button", { name: "Sign out" }).waitFor();
 
 const tabs = ["sessions", "theme", "keyboard", "migrations"];
@@ -51,7 +51,7 @@ describe.each([
   });
 });
 
-test("[console §2.3] sessions are listed and ended: the other window is asked to sign in, and goes on where it was", async () => {
+test("[console §2.3] sessions are listed and ended: the other window is asked to sign in, and continues where it was", async () => {
   await using mine = await openPage(browser);
   await using other = await openPage(browser);
   await other.page.goto(`${service.url}/ui/apis?search=pay.ments`);
@@ -82,7 +82,7 @@ test("[console §2.3] sessions are listed and ended: the other window is asked t
   expect(await mine.context.cookies()).toEqual([]);
 });
 
-test("[console §2.3] signing out ends the session, takes the cookie back and empties the browser's cache", async () => {
+test("[console §2.3] signing out ends the session, takes the cookie back and empties the browser's cache", { tags: "story" }, async () => {
   await using window = await openPage(browser);
   const { page, context } = window;
   await page.goto(`${service.url}/ui/settings`);
@@ -105,7 +105,7 @@ test("[console §2.3] signing out ends the session, takes the cookie back and em
   expect(headers["set-cookie"]).toContain("Max-Age=0");
   await page.getByLabel("Root key").waitFor();
   expect(await context.cookies()).toEqual([]);
-  // Whoever kept the cookie has nothing of it.
+  // A copy of the cookie is useless.
   await context.addCookies(cookies);
   await page.goto(`${service.url}/ui/settings`);
   await page.getByLabel("Root key").waitFor();
@@ -117,7 +117,7 @@ test("[console §3] the theme is chosen, and kept by the browser", async () => {
   await openSignedIn(page, `${service.url}/ui/settings?tab=theme`, service.rootKey);
   const background = () => page.evaluate("getComputedStyle(document.body).backgroundColor");
   const theme = page.getByRole("radiogroup", { name: "Theme" });
-  await theme.getByRole("radio", { name: "As the device has it", checked: true }).waitFor();
+  await theme.getByRole("radio", { name: "Same as the device", checked: true }).waitFor();
   const light = await background();
   await theme.getByRole("radio", { name: "Dark" }).check();
   await expect.poll(background).not.toBe(light);
@@ -170,7 +170,7 @@ test("[console §3] where analytics is off, the overview says how to turn it on,
 });
 
 // The last one: the address of the tests may not sign in for a minute after it.
-test("[console §2.7] refused keys are all told the same, and after ten of them even the right one has to wait", async () => {
+test("[console §2.7] all refused keys get the same message, and after ten of them even the right one has to wait", async () => {
   const { data } = await service.call("rootKeys.createKey", { permissions: ["api.*.read_api"] });
   await using window = await openPage(browser);
   const { page } = window;

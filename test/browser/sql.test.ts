@@ -39,9 +39,9 @@ const sqlAddress = (query: string): string => `${service.url}/ui/sql?${new URLSe
 
 const saved = async (download: Promise<Download>): Promise<string> => readFile(await (await download).path(), "utf8");
 
-/** What asks for the root key again (console §2.4). */
+/** Answers the dialog that asks for the root key again (console §2.4). */
 const confirmRootKey = async (page: Page): Promise<void> => {
-  const elevation = page.getByRole("dialog", { name: "Confirm that it is you" });
+  const elevation = page.getByRole("dialog", { name: "Confirm your identity" });
   await elevation.getByLabel("Root key").fill(service.rootKey);
   await elevation.getByRole("button", { name: "Confirm" }).click();
 };
@@ -81,7 +81,7 @@ test("[console §3] SQL is completed, run, drawn and run again, by keyboard", as
   await keyboard.press("Control+a");
   await keyboard.type("SELECT outcome, count() AS count FROM key_verif");
   await page.getByRole("option", { name: "key_verifications_v1" }).waitFor();
-  // The editor takes no answer in the moment in which the list appears.
+  // The editor ignores keys at the moment when the list appears.
   await page.waitForTimeout(300);
   await keyboard.press("Enter");
   expect(await page.getByRole("textbox", { name: "Query" }).textContent()).toMatch(/key_verifications_\w+$/);
@@ -99,7 +99,7 @@ test("[console §3] SQL is completed, run, drawn and run again, by keyboard", as
   await page.getByRole("textbox", { name: "Query" }).fill("SELECT nothing FROM key_verifications_v1");
   await page.getByRole("button", { name: "Run" }).click();
   expect(await page.getByRole("alert").textContent()).toMatch(/nothing.*req_/);
-  // The first query stands in the history, and goes back into the editor.
+  // The first query is in the history, and can be put back into the editor.
   await page.getByRole("button", { name: `Edit: ${byOutcome}` }).click();
   await expect.poll(() => page.getByRole("textbox", { name: "Query" }).textContent()).toBe(byOutcome);
   expect(faults).toEqual([]);

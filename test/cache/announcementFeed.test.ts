@@ -49,7 +49,7 @@ describe.each(engines)("on $name", (engine) => {
   const hears = ({ invalidations }: Node, id: string, since = 0): Promise<void> =>
     vi.waitFor(() => expect(invalidations.changedSince([id], since)).toBe(true), { timeout: 10_000, interval: 20 });
 
-  test("[issue 22] siblings hear at once of what was written, and what they tell is void here, without the store", async () => {
+  test("siblings hear at once of what was written, and what they tell is void here, without the store", async () => {
     const told: (readonly string[])[] = [];
     const hear: Listener[] = [];
     const siblings = {
@@ -63,7 +63,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(told).toEqual([["key_1"]]);
     hear[0]?.(["key_2"]);
     expect(["key_1", "key_2"].map((id) => invalidations.changedSince([id], 0))).toEqual([true, true]);
-    // What one told is not told again.
+    // Ids from a sibling are not announced again.
     expect(told).toHaveLength(1);
     await feed.stop();
   });
@@ -130,7 +130,7 @@ describe.each(engines)("on $name", (engine) => {
     await hears(node, "key_late");
   });
 
-  test("what changed while the store was away from this node is heard of when it is back", async () => {
+  test("changes made while the node was cut off from the store are applied when the store is back", async () => {
     const node = startNode();
     store.behave("fails");
     await vi.waitFor(() => expect(node.errors.length).toBeGreaterThan(0), { timeout: 10_000 });
@@ -170,7 +170,7 @@ describe.each(engines)("on $name", (engine) => {
     await feed.stop();
   });
 
-  test("what could not be published is published when the store is back", async () => {
+  test("a failed announcement is published when the store is back", async () => {
     const [a, b] = [startNode(), startNode()];
     store.behave("fails");
     a.feed.doubt(["key_1"]);
@@ -222,7 +222,7 @@ describe.each(engines)("on $name", (engine) => {
     await feed.stop();
   });
 
-  test("what is announced while an insert is on its way shares the next one", async () => {
+  test("announcements made during an insert share the next one", async () => {
     const { appended, feed } = slowly();
     const first = feed.announce(["key_1"]);
     const others = [feed.announce(["key_2"]), feed.announce(["key_3", "key_2"])];

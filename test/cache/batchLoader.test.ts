@@ -12,7 +12,7 @@ const source = () => {
   return { asked, find };
 };
 
-test("what is asked for in one turn is one read, each id once, and what is missing is null", async () => {
+test("all ids of one turn are one read, each id once, and missing ones are null", async () => {
   const { asked, find } = source();
   expect(await Promise.all(["a", "b", "none", "a"].map(find))).toEqual([{ _id: "a" }, { _id: "b" }, null, { _id: "a" }]);
   expect(asked).toEqual([["a", "b", "none"]]);
@@ -40,7 +40,7 @@ test("a read that fails fails for everyone who asked, and the next one is tried 
 });
 
 test.each([
-  ["[issue 15, 11] an object that is damaged", new StoreDamagedError("a page is damaged")],
+  ["an object that is damaged", new StoreDamagedError("a page is damaged")],
   ["an object that a newer version wrote", new DocumentTooNewError("roles", "bad", 4, 3)],
 ])("%s is an error of who asked for it, not of those who asked in the same turn", async (_, error) => {
   const find = createBatchLoader(async (ids) => {

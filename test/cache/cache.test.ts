@@ -12,7 +12,7 @@ import { begin, type Load, loadedAt } from "./loads.ts";
 let clock: TestClock;
 let invalidations: Invalidations;
 let contact: Contact;
-/** Loads that are running, in the order in which they were started. */
+/** The running loads, in the order of their start. */
 let loads: Load[];
 
 beforeEach(() => {
@@ -33,7 +33,7 @@ const cacheOf = (maxBytes = 1_000_000, isPart = false): Cache<string> =>
   });
 const loaded = (value: string, rest?: Partial<LoadResult<string>>): LoadResult<string> => loadedAt(clock, value, rest);
 const settled = () => new Promise((resolve) => setImmediate(resolve));
-/** What the cache answers at once, or undefined when it has to ask. */
+/** The answer from memory; undefined when the cache has to load. */
 const kept = (cache: Cache<string>, key = "key"): string | undefined => {
   const found = cache.get(key);
   return found instanceof Promise ? undefined : found.value;
@@ -55,7 +55,7 @@ describe("loading", () => {
     expect(kept(cache)).toBe("a");
   });
 
-  test("a load that failed is told to those who shared it, and not remembered", async () => {
+  test("all callers of a shared load get its error, and it is not remembered", async () => {
     const cache = cacheOf();
     const both = Promise.allSettled([cache.get("key"), cache.get("key")]);
     loads[0]?.reject(new Error("away"));
@@ -91,7 +91,7 @@ describe("loading", () => {
     loads.at(-1)?.resolve(loaded(value));
     await asked;
   };
-  /** Of one entry like those below. */
+  /** The size of one entry like those below. */
   const entryBytes = async (): Promise<number> => {
     const cache = cacheOf();
     await load(cache, "a");
@@ -107,7 +107,7 @@ describe("loading", () => {
     loads.at(-1)?.resolve(loaded("a"));
   });
 
-  test("[verify §12] what is in use stays while a flood of keys that nobody asks for again passes through", async () => {
+  test("[verify §12] used entries stay while a flood of keys that are asked for once passes through", async () => {
     const cache = cacheOf(10 * (await entryBytes()));
     await load(cache, "a");
     for (let i = 0; i < 1_000; i++) {
@@ -129,7 +129,7 @@ describe("loading", () => {
     expect(cache.has("key")).toBe(true);
   });
 
-  test("what is all in use is gone through a little at a time, and stays", async () => {
+  test("a cache full of used entries is searched a little at a time, and they stay", async () => {
     const count = 2_000;
     const keys = Array.from({ length: count }, (_, i) => String(i).padStart(8));
     const bytes = await (async () => {
@@ -150,7 +150,7 @@ describe("loading", () => {
     expect(cache.bytes()).toBe(count * bytes);
   });
 
-  test("a large value pushes out as many as it needs, and one larger than the cache none", async () => {
+  test("a large value evicts only as many entries as it needs, and one larger than the cache none", async () => {
     const bytes = await entryBytes();
     const cache = cacheOf(10 * bytes);
     for (const key of "abcdefghij") await load(cache, key);
@@ -194,7 +194,7 @@ describe("invalidation", () => {
     expect(cache.size()).toBe(0);
   });
 
-  test("who asks after a change gets nothing of a load that began before it", async () => {
+  test("a caller that asks after a change gets nothing of a load that began before it", async () => {
     const cache = cacheOf();
     const before = cache.get("key");
     invalidations.invalidate(["object"]);
@@ -217,7 +217,7 @@ describe("invalidation", () => {
     loads.at(-1)?.resolve(loaded("made"));
   });
 
-  test("what changed while the feed is silent is remembered until it was heard for another minute, not for as long as values may answer", () => {
+  test("changes during a silence of the feed are remembered for a minute after it, not for the lifetime of values", () => {
     const feed = { heardAt: clock.monotonic() };
     const changes = createInvalidations(clock, feed);
     changes.invalidate(["object"]);
@@ -296,7 +296,7 @@ describe("age", () => {
     expect(cache.size()).toBe(0);
   });
 
-  test("a value in use is read again beside its use, once at a time, before it expires", async () => {
+  test("a value in use is reloaded in the background, once at a time, before it expires", async () => {
     const cache = cacheOf();
     await fill(cache, "a");
     clock.advance(20_000);
@@ -311,7 +311,7 @@ describe("age", () => {
     expect(loads.length).toBe(2);
   });
 
-  test("while the store is away a value is served until it expires, then the caller hears of it", async () => {
+  test("while the store is down a value is served until it expires, then the caller gets the error", async () => {
     const cache = cacheOf();
     await fill(cache, "a");
     clock.advance(20_000);
@@ -346,7 +346,7 @@ describe("in any interleaving", () => {
   });
   const elapse = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-  test("[verify §12] who asks after a change was acknowledged never gets what was there before", async () => {
+  test("[verify §12] a caller that asks after the acknowledgement of a change never gets the earlier value", async () => {
     const step = fc.record({
       at: fc.nat({ max: 300 }),
       kind: fc.constantFrom("write", "read", "read", "read"),

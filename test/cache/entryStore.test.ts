@@ -44,7 +44,7 @@ const createModel = () => {
   };
 };
 
-test("[verify §12] whatever is used, replaced and dropped in between, the oldest that nobody asked for again is evicted first", () => {
+test("[verify §12] the oldest entry that was asked for only once is evicted first, after any use, replacement and removal", () => {
   const key = fc.nat({ max: 30 }).map(String);
   const step = fc.oneof(
     { weight: 4, arbitrary: fc.record({ does: fc.constant("keep" as const), key, bytes: fc.constantFrom(1, 7, 10, 10, 10, 60, 101) }) },

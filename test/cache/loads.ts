@@ -11,7 +11,7 @@ export const begin = (loads: Load[]): Promise<LoadResult<string>> => {
   return load.promise;
 };
 
-/** What a load finds that began now: a value that depends on `object`. */
+/** The result of a load that starts now: a value that depends on `object`. */
 export const loadedAt = (clock: Clock, value: string, rest: Partial<LoadResult<string>> = {}): LoadResult<string> => ({
   value,
   dependsOn: ["object"],

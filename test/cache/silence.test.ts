@@ -13,7 +13,7 @@ const STALE_FOR = 30_000;
 let clock: TestClock;
 let invalidations: Invalidations;
 let contact: Contact;
-/** Loads that are running, in the order in which they were started. */
+/** The running loads, in the order of their start. */
 let loads: Load[];
 let told: Degraded[];
 let caller: { readonly degrade: (what: Degraded) => void };
@@ -51,7 +51,7 @@ const remembering = async (value: string, rest: Partial<LoadResult<string>> = {}
 const ask = async (cache: Cache<string>, key = "key"): Promise<string> => (await cache.get(key, caller)).value;
 const isWarm = (cache: Cache<string>): boolean => !(cache.get("key", caller) instanceof Promise);
 
-describe("what is heard to change", () => {
+describe("an object with an announced change", () => {
   const hear = () => invalidations.hear(["object"]);
   const changeOf = async (cache: Cache<string>, value: string): Promise<string> => {
     const asked = ask(cache);
@@ -59,7 +59,7 @@ describe("what is heard to change", () => {
     return asked;
   };
 
-  test("is read anew, and is good for a second only in the next 5 s: the write may come after its announcement", async () => {
+  test("is loaded again, and valid for only a second in the next 5 s: the write may follow its announcement", async () => {
     const cache = await remembering("old");
     hear();
     expect(await changeOf(cache, "old")).toBe("old");
@@ -93,7 +93,7 @@ describe("what is heard to change", () => {
     expect(isWarm(cache)).toBe(false);
   });
 
-  test("is not loaded again beside its use while it is good for a second only", async () => {
+  test("is not reloaded in the background while it is valid for only a second", async () => {
     const cache = await remembering("old");
     hear();
     await changeOf(cache, "old");
@@ -124,7 +124,7 @@ describe("what is heard to change", () => {
     expect(loads.length).toBe(1);
   });
 
-  test("answers where the store goes away within the 5 s, for as long as all else, and says so even when the feed is heard again", async () => {
+  test("answers during an outage that starts within the 5 s as long as other values, and stays marked when the feed is back", async () => {
     const cache = await remembering("old");
     hear();
     await changeOf(cache, "perhaps old");
@@ -150,7 +150,7 @@ describe("what is heard to change", () => {
     expect(await asked).toBe("new");
   });
 
-  test("is good for a second after it was read, however old all else is of which a value was built", async () => {
+  test("is valid for a second after its read, however old the other parts of a value are", async () => {
     const cache = cacheOf();
     clock.advance(20_000);
     contact.heardAt = clock.monotonic();
@@ -201,7 +201,7 @@ test("a load is shared for less than a second: who comes later sees what was ack
 });
 
 describe("while the feed is silent", () => {
-  test("what is remembered answers by itself for less than a second, then the store is asked", async () => {
+  test("remembered values answer by themselves for less than a second, then the store is asked", async () => {
     const cache = await remembering("old");
     clock.advance(999);
     expect(isWarm(cache)).toBe(true);
@@ -213,7 +213,7 @@ describe("while the feed is silent", () => {
     expect(told).toEqual([]);
   });
 
-  test("what was read less than a second ago needs no other read", async () => {
+  test("a value that was read less than a second ago needs no other read", async () => {
     const cache = await remembering("old");
     clock.advance(5_000);
     const asked = ask(cache);
@@ -225,7 +225,7 @@ describe("while the feed is silent", () => {
     expect(isWarm(cache)).toBe(false);
   });
 
-  test("where the store does not answer, what is remembered does, and the call hears of it", async () => {
+  test("remembered values answer while the store does not, and the call is marked", async () => {
     const cache = await remembering("old");
     clock.advance(1_000);
     const [failing, hanging] = [ask(cache), ask(cache)];
@@ -233,12 +233,12 @@ describe("while the feed is silent", () => {
     loads[0]?.reject(new Error("away"));
     expect([await failing, await hanging]).toEqual(["old", "old"]);
     expect(told).toEqual(["verification", "verification"]);
-    // Nobody answers this one.
+    // This load never ends.
     expect(await ask(cache)).toBe("old");
     expect(told.length).toBe(3);
   });
 
-  test("what is remembered answers for as long as it may since the feed was heard, however old it is, and no longer", async () => {
+  test("remembered values answer up to their bound after the last contact with the feed, however old they are", async () => {
     const cache = await remembering("old");
     clock.advance(29_000);
     contact.heardAt = clock.monotonic();
@@ -252,7 +252,7 @@ describe("while the feed is silent", () => {
     await expect(late).rejects.toThrow("away");
   });
 
-  test("what had run out when the feed was heard last answers nothing", async () => {
+  test("values that had expired at the last contact with the feed answer nothing", async () => {
     const cache = await remembering("old");
     clock.advance(30_000);
     contact.heardAt = clock.monotonic();
@@ -284,7 +284,7 @@ describe("while the feed is silent", () => {
     expect(told).toEqual([]);
   });
 
-  test("what this node itself has changed is not answered from before", async () => {
+  test("objects that this node has changed itself are not answered from before", async () => {
     const cache = await remembering("old");
     clock.advance(1_000);
     const asked = ask(cache);
@@ -312,7 +312,7 @@ describe("while the feed is silent", () => {
     expect(loads.length).toBe(51);
   });
 
-  test("a value that was built from something older is told of, too", async () => {
+  test("a value built from an older one is marked, too", async () => {
     const cache = await remembering("old");
     clock.advance(1_000);
     const asked = ask(cache);

@@ -18,7 +18,7 @@ test.each([
   expect(complained.join("\n")).toContain(message);
 });
 
-describe("beside a running service", () => {
+describe("next to a running service", () => {
   let service: ServiceProcess;
   let env: Record<string, string>;
   let terminalApi: string;
@@ -77,7 +77,7 @@ describe("beside a running service", () => {
     expect(await asked("keys", "delete-key", "--key-id", key?.keyId ?? "")).toMatch(/ 12$/);
   });
 
-  test("what is wrong is said: a wrong query with 2, an unknown root key with 3, no service with 7", async () => {
+  test("errors are reported: a wrong query with 2, an unknown root key with 3, no service with 7", async () => {
     expect(await sql("SELECT nothing FROM key_verifications_v1")).toEqual({
       code: 2,
       printed: [],

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCommand } from "../../bench/harness/commandLine.ts";
 import type { ServiceProcess } from "../../bench/harness/latchkeyProcess.ts";
@@ -11,7 +12,7 @@ import { dataOf, testConfig } from "../support/api.ts";
 import { places } from "../support/places.ts";
 import { eventsIn } from "../support/written.ts";
 
-describe.each(places)("[verify §9] on $name, beside a running service", ({ open, close }) => {
+describe.each(places)("[verify §9] on $name, next to a running service", ({ open, close }) => {
   let env: Record<string, string>;
   let service: ServiceProcess;
   let rootKey: string;
@@ -30,7 +31,7 @@ describe.each(places)("[verify §9] on $name, beside a running service", ({ open
     await close(env);
   });
 
-  test("the service hears of a list, of another one and of its removal", async () => {
+  test("the service applies a new list, a replaced one and its removal", async () => {
     const { apiId } = await call("apis.createApi", { name: "restricted" });
     const { key } = await call("keys.createKey", { apiId });
     expect(await codeOf(key)).toBe("VALID");

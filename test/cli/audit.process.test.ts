@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";

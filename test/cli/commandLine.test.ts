@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -239,7 +240,7 @@ describe("doctor", () => {
     await expect(rm(dataDir, { recursive: true })).rejects.toThrow(/ENOENT/);
   });
 
-  test("fails with 1 for a store that is away and a certificate that cannot be read", async () => {
+  test("fails with 1 for an unavailable store and an unreadable certificate", async () => {
     const { code, printed } = await runCommand(["doctor"], {
       MONGODB_URL: "mongodb://user:hunter2@127.0.0.1:1/x",
       TLS_CERT: "/nonexistent/cert.pem",

@@ -13,7 +13,7 @@ const NO_TERMINAL = "latchkey: nothing was done: there is no terminal to ask for
 const destructive = procedureCommands.filter(({ destroys }) => destroys);
 const ownDestructive = ["namespace delete", "migration delete", "root-key revoke", "identity erase"];
 
-test("what asks is every procedure that deletes, and the own commands that take --yes", () => {
+test("every procedure that deletes, and every own command with --yes, asks", () => {
   expect(destructive.map(({ procedure }) => procedure.name).sort()).toEqual([
     "apis.deleteApi",
     "identities.deleteIdentity",
@@ -25,7 +25,7 @@ test("what asks is every procedure that deletes, and the own commands that take 
     "ratelimit.deleteOverride",
     "rootKeys.deleteKey",
   ]);
-  // Whatever deletes or erases needs a permission to do so; a reroll ends a root key that its caller replaces.
+  // Deletions and erasures need a permission of that name; a reroll ends a root key that its caller replaces.
   const deleting = procedureCommands.filter(({ procedure }) => procedure.permissions.some((row) => /\.(delete|erase)_\w+$/.test(row)));
   expect(deleting.filter(({ destroys }) => !destroys)).toEqual([]);
   expect(ownCommands.filter(({ usage }) => usage.includes("[--yes]")).map(({ name }) => name)).toEqual(
@@ -42,7 +42,7 @@ test.each([
   ...ownDestructive.map((name) => [...name.split(" "), "some_id"]),
 ])("without a terminal %s %s ends with 2, and neither reads standard input nor calls the service", async (...args) => {
   const refused = { code: 2, printed: [], complained: [NO_TERMINAL] };
-  // What is no JSON would be complained of.
+  // Reading the text would complain that it is not JSON.
   expect(await runCommand(args, nowhere, "no json")).toEqual(refused);
   expect(await runCommand(args, { DATA_DIR: "/nonexistent/latchkey" }, "no json")).toEqual(refused);
 });
@@ -168,7 +168,7 @@ describe("at a terminal", () => {
     }
   });
 
-  test("what a root key may not read is unknown, with the permission, and keeps it from nothing", async () => {
+  test("figures that a root key may not read are unknown, with the permission, and block nothing", async () => {
     const apiId = await newApi("opaque");
     const mayDelete = await holder("api.*.delete_api");
     const { code, complained } = await runCommand(["apis", "delete-api", "--api-id", apiId], mayDelete, { typed: [apiId] });

@@ -21,7 +21,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** What is below a directory and anyone but its owner may touch, links apart, which have no mode; `count` is that of all. */
+/** Finds files below a directory that others than its owner may access. Links have no mode and are left out; `count` is the number of files. */
 const openBelow = async (path: string): Promise<{ readonly count: number; readonly open: readonly string[] }> => {
   const names = await readdir(path, { recursive: true });
   const modes = await Promise.all(
@@ -34,7 +34,7 @@ const openBelow = async (path: string): Promise<{ readonly count: number; readon
   return { count: names.length, open: modes.flat() };
 };
 
-describe("[attack A2] what the service writes below a data directory that all may enter", () => {
+describe("the files of the service below a data directory that all may enter", () => {
   test("is its owner's alone, with any umask: the store, its log, journal and lock, the root key, the events", async () => {
     await using service = await startService({ env: { ANALYTICS: "embedded" }, dataDir: directory });
     const rootKey = await service.rootKey();

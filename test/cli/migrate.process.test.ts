@@ -146,7 +146,7 @@ describe.each(places)("latchkey migrate on $name", ({ name, open, close }) => {
     expect((await runCommand(["migrate"], env)).printed).toEqual([expect.stringMatching(/: nothing to do$/)]);
   });
 
-  test("[data §2] beside a running service it ends what that does in the background", async () => {
+  test("[data §2] next to a running service it completes the migration that the service runs in the background", async () => {
     const { DATA_DIR: dataDir, ...settings } = env;
     await using service = await startService({ env: settings, ...(dataDir !== undefined && { dataDir }) });
     const { code } = await runCommand(["migrate"], env);

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCommand } from "../../bench/harness/commandLine.ts";
 import { createRootKeyOn, startServiceOn } from "../../bench/harness/placed.ts";
@@ -15,14 +16,14 @@ describe.each(places)("[keys §7] on $name", ({ open, close }) => {
 
   const create = (algorithm: string): Promise<string> => createMigration(algorithm, env);
 
-  test("[management §8] a running service hears of a deletion", async () => {
+  test("[management §8] a running service applies a deletion", async () => {
     await using service = await startServiceOn(env);
     const rootKey = await createRootKeyOn(env);
     const call = async (procedure: string, body: object): Promise<Record<string, unknown>> =>
       dataOf(await v2Edge(service.url).call(procedure, body, rootKey));
     const { apiId } = await call("apis.createApi", { name: "imports" });
     const migrationId = await create(SEAM);
-    // Each serves one question: whoever is answered VALID waits no more.
+    // Each key is used for one check: a key that was answered VALID is migrated.
     const waiting = Array.from({ length: 200 }, () => prefixedKey());
     await call("keys.migrateKeys", { apiId, migrationId, keys: waiting.map(({ hash }) => ({ hash })) });
     const next = async () => (await call("keys.verifyKey", { key: waiting.pop()?.key, migrationId })).code;
@@ -32,7 +33,7 @@ describe.each(places)("[keys §7] on $name", ({ open, close }) => {
     expect(waiting.length).toBeGreaterThan(0);
   });
 
-  test("a running service takes a migration that the command line makes beside it", async () => {
+  test("a running service accepts a migration that the command line makes", async () => {
     await using service = await startServiceOn(env);
     const rootKey = await createRootKeyOn(env);
     const call = async (procedure: string, body: object): Promise<Record<string, unknown>> =>

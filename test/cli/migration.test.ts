@@ -57,7 +57,7 @@ describe.each(places)("[keys §7] on $name", ({ open, close }) => {
     );
   });
 
-  test("[management §8] a name is shown by list, and delete takes the migration away, once", async () => {
+  test("[management §8] list shows a name, and delete removes the migration, once", async () => {
     const created = await runCommand(["migration", "create", "--algorithm", "sha256", "--name", "old system"], env);
     const [id = ""] = created.printed;
     const lines = async () => (await runCommand(["migration", "list"], env)).printed.filter((line) => line.startsWith(id));

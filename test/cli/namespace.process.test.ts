@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCommand } from "../../bench/harness/commandLine.ts";
 import type { ServiceProcess } from "../../bench/harness/latchkeyProcess.ts";
@@ -14,7 +15,7 @@ const MONTH = 2_592_000_000;
 const GONE = "unkey/data/ratelimit_namespace_gone";
 const NOT_FOUND = "unkey/data/ratelimit_namespace_not_found";
 
-describe.each(places)("on $name, beside a running service", ({ open, close }) => {
+describe.each(places)("on $name, next to a running service", ({ open, close }) => {
   let env: Record<string, string>;
   let service: ServiceProcess;
   let edges: readonly Edge[];

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { expect, test } from "vitest";
 import { withCommandContext } from "../../bench/harness/commandLine.ts";
 import type { CommandContext } from "../../src/cli/command.ts";
@@ -18,7 +19,7 @@ test("[management §4] a bar grows with what is done, is drawn once for each hun
   expect(lines.slice(-2)).toEqual([`[${"#".repeat(30)}] 100 %  1000 of 1000`, ""]);
 });
 
-test("what goes beyond its end, or has nothing to do, draws no wrong bar", () => {
+test("progress beyond the end, or without any work, draws no wrong bar", () => {
   const lines: string[] = [];
   const showProgress = (line: string) => lines.push(line);
   const bar = createProgressBar({ showProgress }, 10);

@@ -12,7 +12,7 @@ import { type Engine, engines } from "../support/stores.ts";
 const FORBIDDEN = "unkey/authorization/insufficient_permissions";
 const HOUR = 3_600_000;
 
-describe.each(places)("the command line beside a running service on $name", ({ open, close }) => {
+describe.each(places)("the command line next to a running service on $name", ({ open, close }) => {
   let env: Record<string, string>;
   let store: Store;
   let api: Api;
@@ -43,7 +43,7 @@ describe.each(places)("the command line beside a running service on $name", ({ o
   const list = async () =>
     dataOf(await call("rootKeys.listKeys", {})) as unknown as { keyId: string; name: string; permissions: string[] }[];
 
-  test("[rootkeys §1] what it makes holds just what it was given, and hands out no more than that", async () => {
+  test("[rootkeys §1] a new root key holds just the given permissions, and grants no more than those", async () => {
     const { code, printed } = await rootKey("create", "--name", "cli", "--permission", "root_key.*.create_root_key", "--expires", "1d");
     expect(code).toBe(0);
     const key = printed.at(-1) ?? "";
@@ -56,7 +56,7 @@ describe.each(places)("the command line beside a running service on $name", ({ o
     expect(await rootKey("update", keyId, "--permission", "apis.*.read_api", "--permission", "root_key.*.create_root_key")).toMatchObject({
       code: 0,
     });
-    // The service hears of it.
+    // The service is notified.
     await expect.poll(async () => (await give("api.*.read_api")).status).toBe(200);
     expect((await list()).find((each) => each.keyId === keyId)?.permissions).toEqual(["api.*.read_api", "root_key.*.create_root_key"]);
     expect(await rootKey("update", keyId, "--permission", "api.*.fly")).toMatchObject({ code: 2 });

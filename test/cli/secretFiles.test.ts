@@ -27,7 +27,7 @@ test("a secret is read out of the file that its variable names, without the line
   expect(config.tracing?.headers.authorization?.reveal()).toBe("Basic secret");
 });
 
-test("what is wrong with files is told all at once, with other problems, and never with what they hold", () => {
+test("problems with files are reported together with all others, and never with the contents", () => {
   const env = {
     PORT: "abc",
     MONGODB_URL: "mongodb://db",

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
@@ -35,7 +36,7 @@ describe("a service that runs, whose log is at its most talkative", () => {
     expect(JSON.parse(stdout)).toMatchObject({ data: { apiId: expect.stringMatching(/^api_/) } });
   });
 
-  test("[protocol §7] a running service hears of root keys that the command line makes and revokes", async () => {
+  test("[protocol §7] a running service applies root keys that the command line makes and revokes", async () => {
     const env = { DATA_DIR: service.dataDir };
     const { stdout, stderr } = await runLatchkeyHere(["root-key", "create", "--name", "beside"], env);
     const rootKey = stdout.trim().split("\n").at(-1) ?? "";
@@ -206,7 +207,7 @@ test.each(["PORT", "ADMIN_PORT"])("a port that is taken ends the start with 1 an
   });
   expect(code).toBe(1);
   expect(stderr).toMatch(new RegExp(`another process listens there already \\(\\w+, ${setting}\\): .*EADDRINUSE`));
-  // One reason, and nothing about a store that was never reached or of which nothing is wrong.
+  // Exactly one reason: no line about a store that was never reached or is fine.
   expect(
     stderr
       .trim()
@@ -241,7 +242,7 @@ test("a MongoDB server that cannot be reached is said once, with the cause", asy
   expect(await once(child, "close")).toEqual([0, null]);
 });
 
-test("what a store engine has to say is in the service's log", async () => {
+test("messages of the store engine are in the service's log", async () => {
   await using service = await serveHere(await freshDirectory());
   const rootKey = await service.rootKey();
   const other = new DatabaseSync(join(service.dataDir, "latchkey.sqlite"));

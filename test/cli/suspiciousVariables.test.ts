@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { expect, test } from "vitest";
 import { suspiciousVariables } from "../../src/platform/config/suspiciousVariables.ts";
 
@@ -14,7 +15,7 @@ test.each([
   expect(suspiciousVariables({ [name]: "secret" }, known)).toEqual([sentence]);
 });
 
-test("what Kubernetes says of a service called latchkey is not", () => {
+test("variables that Kubernetes sets for a service called latchkey are not suspicious", () => {
   const links = {
     ...{ LATCHKEY_SERVICE_HOST: "10.0.0.1", LATCHKEY_SERVICE_PORT: "3000", LATCHKEY_SERVICE_PORT_GRPC: "3000" },
     ...{ LATCHKEY_PORT: "tcp://10.0.0.1:3000", LATCHKEY_PORT_3000_TCP: "tcp://10.0.0.1:3000", LATCHKEY_PORT_3000_TCP_ADDR: "10.0.0.1" },
@@ -23,7 +24,7 @@ test("what Kubernetes says of a service called latchkey is not", () => {
   expect(suspiciousVariables({ LATCHKEY_PORT: "3001" }, [...known, "PORT"])).toEqual(["LATCHKEY_PORT is no setting: did you mean PORT?"]);
 });
 
-test("what the command line goes by is not", () => {
+test("variables of the command line are not suspicious", () => {
   expect(suspiciousVariables({ LATCHKEY_URL: "a", LATCHKEY_ROOT_KEY: "b" }, known)).toEqual([]);
 });
 

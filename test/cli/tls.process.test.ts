@@ -53,7 +53,7 @@ test("with a certificate the port speaks HTTP/1.1 and HTTP/2 over TLS, trusted b
   session.destroy();
 });
 
-test("after SIGHUP new connections get the renewed certificate, open ones go on", async () => {
+test("after SIGHUP new connections get the renewed certificate, and open ones stay", async () => {
   await using service = await start();
   const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });
   const before = await overHttp1(service.url, agent);
@@ -74,7 +74,7 @@ test("after SIGHUP new connections get the renewed certificate, open ones go on"
   session.destroy();
 });
 
-test("a renewed certificate that cannot be used is told in the log, and the old one stays; one that can is used without a signal", async () => {
+test("an invalid renewed certificate is logged and the old one stays; a valid one is used without a signal", async () => {
   await using service = await start();
   const old = await fingerprint(service.url);
   await writeFile(files.cert, "not a certificate");

@@ -20,7 +20,7 @@ type RequestInfo = MessageInitShape<typeof RequestInfoSchema>;
 
 export const anybody: Caller = { rootKeyId: "rk_1", name: undefined, expires: undefined, grants: unrestrictedGrants };
 
-/** What a server is to tell of a call: its headers, its deadline, its message. */
+/** The facts of a call that the suite wants back: its headers, deadline and message. */
 const observe = (call: EdgeCall, message: Message): RequestInfo => {
   const headers = Object.entries(call.requestHeaders).filter(([name]) => !name.startsWith(":"));
   const wire = wireOf(call.requestHeaders["content-type"]);
@@ -62,7 +62,7 @@ const answer = async (call: EdgeCall, request: UnaryRequest): Promise<Response> 
   return { payload: { requestInfo: observed, ...(response.case === "responseData" && { data: response.value }) } };
 };
 
-/** The unary part of the suite's service as a pipeline: behind our edges, in the place of Latchkey's procedures. */
+/** The unary part of the suite's service as a pipeline behind our edges, instead of Latchkey's procedures. */
 export const conformancePipeline: Pipeline = {
   authenticate: (call, findCaller) => findCaller(call),
   pathOf: () => [],

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The server cases of connectconformance against test/conformance/server.ts. The messages of the suite are described in its Go
-# module, so code for them is generated from there at each run, and the server type-checked with it. What is given to this
-# script goes to connectconformance. Run from the root of the checkout, by npm.
+# module, so code for them is generated from there at each run, and the server type-checked with it. The arguments of this
+# script are passed to connectconformance. Run from the root of the checkout, by npm.
 set -eu
 version=v1.0.6
 missing() {

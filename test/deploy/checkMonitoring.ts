@@ -16,7 +16,7 @@ const rules = join(import.meta.dirname, "../../deploy/prometheus");
 
 /** Nothing of these happens in a few seconds of an embedded store without TLS. */
 const absent: readonly RegExp[] = [/latchkey_store_connections/, /latchkey_(tls|file_reload)_/, /latchkey_analytics_(up|insert|buffered)/];
-/** What has no series while nothing is wrong. */
+/** Queries without a series while nothing fails. */
 const onlyFailures: readonly RegExp[] = [/status="5xx"\}\[5m\]\)\) \//, /store_operations_total\{.*outcome!="ok"/];
 
 const promtool = (args: readonly string[], input?: string): void => {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What an engine starts a container by, as `docker inspect` has it. */
+/** The part of an image's configuration that starts a container, as in `docker inspect`. */
 interface ImageConfig {
   readonly User: string;
   readonly Env: readonly string[];
@@ -38,7 +38,7 @@ export interface ContainerOptions {
   /** Instead of the image's `CMD`. */
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Of this machine, mounted where the image declares its volume. Without one an empty directory of the image's stands there. */
+  /** A directory of this machine to mount as the image's volume. Unset: an empty directory of the image. */
   readonly volume?: string;
   /** As Kubernetes and compose start it, with `/tmp` in memory. Otherwise what is written to the root is kept apart. */
   readonly isReadOnly?: boolean;

@@ -77,7 +77,7 @@ describe("Kubernetes", () => {
     }
   });
 
-  test("a gRPC client can find every pod, and proxies are told that it is cleartext HTTP/2", () => {
+  test("a gRPC client can find every pod, and proxies learn that it is cleartext HTTP/2", () => {
     expect(documents(`${base}/service.yaml`)).toMatchObject([
       {
         metadata: { name: "latchkey" },

@@ -38,7 +38,7 @@ describe("the dashboard", () => {
     }
   });
 
-  test("what ran out is told with a setting that there is, and the outcomes that it names exist", () => {
+  test("alerts about exhausted resources name an existing setting, and outcomes that exist", () => {
     const panel = JSON.stringify(panels().find(({ title }) => title.startsWith("Refused, by cause")));
     expect(settingsIn(panel).length).toBeGreaterThan(4);
     for (const name of settingsIn(panel)) expect(settings).toContain(name);

@@ -24,7 +24,7 @@ interface Rule {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** Of the dashboard, with its rows. */
+/** The panels of the dashboard, with their rows. */
 export const panels = (): readonly Panel[] =>
   (JSON.parse(readFileSync(join(deploy, "grafana/latchkey.json"), "utf8")) as { panels: Panel[] }).panels;
 
@@ -42,6 +42,6 @@ export const dashboardQueries = (): readonly MonitoringQuery[] =>
     })),
   );
 
-/** What alerts compare, without the bound: it has to have a value also while nothing is wrong. */
+/** The compared side of each alert, without its bound: it must have a value even while nothing fails. */
 export const alertQueries = (): readonly MonitoringQuery[] =>
   alertRules().map(({ alert, expr }) => ({ where: `alert ${alert}`, query: expr.replace(/ (?:==|<|>) [\d. *]+$/, "") }));

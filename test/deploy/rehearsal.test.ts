@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { expect, test } from "vitest";
 import { checkForwarding, compareBooks } from "../../bench/rehearsal/books.ts";
 import { siteFor } from "../../bench/rehearsal/startNginx.ts";

@@ -7,7 +7,7 @@ import { anchorOf, chapters, citationsIn, withoutCitations } from "./citations.t
 
 const root = join(import.meta.dirname, "../..");
 
-/** What is or will be committed: a plain file list, so that nothing that git ignores is read. */
+/** Files that are or will be committed, by a plain file list: files that git ignores are not read. */
 const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: root, encoding: "utf8" })
   .split("\n")
   .filter((file) => file !== "" && existsSync(join(root, file)));
@@ -46,7 +46,7 @@ describe("citations of the specification", () => {
     expect(strange).toEqual([]);
   });
 
-  test("a chapter, a section, several sections and a rule are told apart", () => {
+  test("a chapter, a section, several sections and a rule are distinguished", () => {
     expect(citationsIn("[keys §1.6, §1.9] and (protocol §§3, 4), Protocol §11, rootkeys §2")).toEqual([
       { chapter: "keys", section: "1.6" },
       { chapter: "keys", section: "1.9" },

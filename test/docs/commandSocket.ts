@@ -12,7 +12,7 @@ export interface CommandSocket extends AsyncDisposable {
   readonly shellFunction: string;
 }
 
-/** What a shell sends: its variables, an empty text, the number of arguments and the arguments, each with NUL behind it; then its input. */
+/** Parses a request of the shell: its variables, an empty text, the number of arguments and the arguments, each ended by NUL; then its input. */
 const parse = (sent: Buffer): { readonly env: Record<string, string>; readonly args: readonly string[]; readonly input: string } => {
   let at = 0;
   const next = (): string => {
@@ -31,7 +31,7 @@ const parse = (sent: Buffer): { readonly env: Record<string, string>; readonly a
   return { env, args, input: sent.toString("utf8", at) };
 };
 
-/** What was printed goes into the files `stdout` and `stderr` of the shell's directory, which the path of the request names. */
+/** Runs a command here. Its output goes into the files `stdout` and `stderr` of the shell's directory, which the path of the request names. */
 const runHere = async (request: IncomingMessage): Promise<number> => {
   const { env, args, input } = parse(await buffer(request));
   const { code, stdout, stderr } = await runLatchkeyHere(args, env, input);

@@ -15,7 +15,7 @@ const NOT_RUN = "not run: ";
 const REPEATED = "repeated until the answer is as shown";
 const isRun = ({ comment }: Block): boolean => !comment?.startsWith(NOT_RUN);
 
-/** What has to be installed for a block beside what a newcomer has, and whether it is here; where the whole suite must pass, all of it is. */
+/** Whether every block must run. Otherwise a block is left out when its program is not installed: a newcomer need not have it. */
 const mustRun = process.env.CI !== undefined;
 const has = (program: string, ...args: string[]): boolean => mustRun || spawnSync(program, args).status === 0;
 const { LATCHKEY_TEST_PYTHON: python } = process.env;
@@ -71,7 +71,7 @@ const startPage = (): Shell => {
   return startShell({ PATH, HOME, NODE_COMPILE_CACHE, DATA_DIR: service.dataDir, ...ports }, socket);
 };
 
-/** What every guide takes for granted: the shell as "Getting started" sets it up. */
+/** The set-up that every guide assumes: the shell as in "Getting started". */
 const setUp = blocksOf(readPage("docs/getting-started.md").split("\n## Set up your shell\n")[1]?.split("\n## ")[0] ?? "");
 
 /** The answer that is shown behind a block: JSON, or the text that it prints. */
@@ -104,7 +104,7 @@ const runPage = async (page: string): Promise<void> => {
     const commands = here(command(block.body));
     if (page !== CLOCK_PAGE) await turnClock(minute);
     if (block.comment !== REPEATED) await attempt(commands);
-    // What is not there yet fails in a shell of its own, so that it can be asked for again.
+    // Runs in a subshell that may fail, so that the command can be repeated.
     else await expect.poll(() => attempt(`( ${commands}\n) || true`).then(() => "as shown", String)).toBe("as shown");
   }
 };

@@ -19,7 +19,7 @@ export interface Block {
   readonly body: string;
   /** Text of the HTML comment on the line before the fence: what a test has to know of the block, which readers do not see. */
   readonly comment: string | undefined;
-  /** Of the fence, from 1. */
+  /** Line of the fence, from 1. */
   readonly line: number;
 }
 

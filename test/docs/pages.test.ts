@@ -22,13 +22,13 @@ const missingParts = ["reference", "errors", "openapi.json", "grpc.md", "clients
   .map((name) => `docs/${name}`)
   .filter((part) => !existsSync(join(root, part)));
 
-describe("what all guides have in common", () => {
+describe("the rules for all guides", () => {
   test("README has at most 150 lines, a guide fewer than 200", () => {
     expect(readPage("README.md").trimEnd().split("\n").length).toBeLessThanOrEqual(150);
     for (const page of guides) expect(readPage(page).split("\n").length, page).toBeLessThan(200);
   });
 
-  test.each(guides)("%s begins with a title and a sentence that says what it is for", (page) => {
+  test.each(guides)("%s starts with a title and a sentence about its purpose", (page) => {
     const [title = "", purpose = ""] = readPage(page).split("\n\n");
     expect(title).toMatch(/^# \S.*$/);
     expect(purpose).toMatch(/^[A-Z][^#|]*\.$/s);

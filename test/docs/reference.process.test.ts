@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -82,7 +83,7 @@ test("no row of the tables of codes, labels and settings lacks its text", () => 
   }
 });
 
-/** What an answer has in its `data`. Rejects where the call failed. */
+/** Runs a block and resolves to the `data` of its answer. Rejects when the call fails. */
 type Run = (block: string, rootKey: string) => Promise<Record<string, unknown>>;
 
 const run = promisify(execFile);
@@ -127,7 +128,7 @@ const ways: readonly { readonly language: string; readonly begins: string; reado
 ];
 
 test.each(ways.map((way) => [way.begins.split(" ")[0] === "const" ? "TypeScript" : way.begins.trim(), way] as const))(
-  "the examples in %s are answered as they stand on the pages, one after the other",
+  "the examples in %s get the answers on the pages, one after the other",
   async (_, way) => {
     if (!way.isHere) return;
     const [engine] = engines;

@@ -5,7 +5,7 @@ const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g,
 /** Times, which differ from run to run wherever they stand. */
 const times = new Set(["reset", "createdAt", "updatedAt", "lastUsedAt", "insertedAt"]);
 
-/** An answer that a page shows, as an expectation: `api_…` stands for any id of that kind, `…` elsewhere for any text, a time for any time. */
+/** The answer on a page as an expectation: `api_…` matches any id of that kind, `…` elsewhere any text, a time any time. */
 export const expectedJson = (shown: unknown, name = ""): unknown => {
   if (times.has(name)) return typeof shown === "string" ? expect.stringMatching(/^\d{13}$/) : expect.any(Number);
   if (typeof shown === "string") {
@@ -19,7 +19,7 @@ export const expectedJson = (shown: unknown, name = ""): unknown => {
 
 const oneSpace = (text: string): string => text.replaceAll(/\s+/g, " ").trim();
 
-/** Output that a page shows, as a pattern: `…` stands for any text, and widths of columns count for nothing. */
+/** The output on a page as a pattern: `…` matches any text, and column widths do not count. */
 export const expectedText = (shown: string): RegExp => new RegExp(`^${oneSpace(shown).split("…").map(escaped).join(".*")}$`);
 
 /** The output to compare with `expectedText`. */

@@ -68,7 +68,7 @@ test.each([
   expect(search(query)[0]?.section).toMatchObject({ path, slug });
 });
 
-test("[console §1] a result shows the words where they stand, without marks of Markdown or HTML", async () => {
+test("[console §1] a result shows the words in context, without marks of Markdown or HTML", async () => {
   const search = await openSearch();
   const excerpt = (query: string) =>
     search(query)

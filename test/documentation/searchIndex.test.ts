@@ -11,8 +11,8 @@ const searchIn = async (pages: readonly ReturnType<typeof pageOf>[]) => {
   return (query: string) => search(query).map(({ section }) => section.path);
 };
 
-test("[console §1] of pages that say the same a guide is found first, then a page of reference, then the index", async () => {
-  const paths = ["", "reference/limits", "limits"];
+test("[console §1] among pages with the same words a guide is found first, then a page of reference, then specification and index", async () => {
+  const paths = ["", "contract/limits", "reference/limits", "limits"];
   const search = await searchIn(paths.map((path) => pageOf(path, "Limits", "How a limit counts.")));
   expect(search("limit counts")).toEqual(["limits", "reference/limits", ""]);
 });
@@ -31,7 +31,7 @@ test("[console §1] pages that have some of the words follow those that have all
   expect(search("nginx timeouts")).toEqual(["proxies", "nginx"]);
 });
 
-test("[console §1] of a long query the first words count", async () => {
+test("[console §1] the first words of a long query count", async () => {
   const search = await searchIn([pageOf("keys", "Keys", "What createKey does."), pageOf("limits", "Limits", "How a limit counts.")]);
   expect(search(`createKey ${"x ".repeat(3_000)} limits`)).toEqual(["keys"]);
   expect(search("\u{1f600} ...")).toEqual([]);

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { rm } from "node:fs/promises";
 import { connect as connectHttp2 } from "node:http2";
 import { dirname } from "node:path";
@@ -67,7 +68,7 @@ describe("the documentation", () => {
     ["/docs/reference/keys.createKey", "keys.createKey · Latchkey documentation", "Create an API key"],
     ["/docs/errors/unkey/data/key_not_found", "key_not_found · Latchkey documentation", "No key has this id."],
     ["/docs/%C3%BCbersicht", "Übersicht · Latchkey documentation", "A page with another name."],
-  ])("[console §1] %s is the page “%s”, to whoever asks", async (path, title, words) => {
+  ])("[console §1] %s is the page “%s”, without credentials", async (path, title, words) => {
     const answer = await get(path);
     expect(answer.status).toBe(200);
     expect(answer.text).toContain(`<title>${title}</title>`);
@@ -110,13 +111,13 @@ describe("the documentation", () => {
     }
   });
 
-  test("[console §1] who has no scripts is led from a search to the lists of pages", async () => {
+  test("[console §1] without scripts, a search leads to the lists of pages", async () => {
     const { text } = await get("/docs?q=key");
     expect(text).toMatch(/<noscript>.*<a href="\/docs">the index<\/a>.*<\/noscript>/);
     expect(text).toContain('<nav class="index" aria-label="All pages">');
   });
 
-  test("[console §1] the index is beside each page, and the page's own headings, and what is above it", async () => {
+  test("[console §1] the index is next to each page, with the page's own headings and its path", async () => {
     const { text } = await get("/docs/reference/keys.createKey");
     const index = text.slice(text.indexOf('<nav class="index"'), text.indexOf("<main"));
     expect([...index.matchAll(/<a href="([^"]*)"([^>]*)>([^<]*)/g)].map(([, ...parts]) => parts)).toEqual([
@@ -131,7 +132,7 @@ describe("the documentation", () => {
     expect(error.text).toContain('<li><a href="/docs/errors">Errors</a></li><li>unkey</li><li>data</li>');
   });
 
-  test("[console §1] what a browser has already is not sent again", async () => {
+  test("[console §1] files that a browser has are not sent again", async () => {
     for (const path of ["/docs", "/docs/getting-started", "/docs/pictures/console.png"]) {
       const { headers } = await get(path);
       for (const tag of [headers.etag, `"other", ${headers.etag}`, "*"]) {
@@ -260,7 +261,7 @@ describe("the documentation", () => {
     session.close();
   });
 
-  test("[console §1] what only begins like it is not the documentation", async () => {
+  test("[console §1] a path that only shares the prefix is not the documentation", async () => {
     for (const path of ["/docsx", "/docs.md", "/DOCS", "/doc", "/docs%2f", "/v2/docs", "/"]) {
       const answer = await get(path);
       expect([answer.status, answer.headers["content-type"]]).toEqual([404, "application/json"]);

@@ -53,17 +53,17 @@ describe("the bound of failed sign-ins", () => {
     );
   });
 
-  test("[console §2.7] a clock that is set back makes nobody wait for more than a minute at a time", () => {
+  test("[console §2.7] a clock that is set back delays no sign-in by more than a minute", () => {
     const failures = Array.from({ length: 10 }, () => 5_000_000);
     expect(retryAfter(failures, 1_000_000)).toBe(60);
   });
 
-  test("[console §2.7] the log is told once in a minute", () => {
+  test("[console §2.7] the log gets one line a minute", () => {
     expect([undefined, 0, 1].map((toldAt) => isTold(toldAt, 60_000))).toEqual([true, true, false]);
   });
 });
 
-test("[console §2.4] what needs elevation: root keys but for reading them, plaintexts, deleting APIs and namespaces, erasing people", () => {
+test("[console §2.4] actions that need elevation: all on root keys but reading, plaintexts, deleting APIs and namespaces, erasing people", () => {
   const guarded = allPermissions.filter((text) => {
     const permission = parsePermission(text);
     return permission !== undefined && needsElevation(permission.action);

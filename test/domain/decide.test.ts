@@ -51,7 +51,7 @@ const changed = (situation: Situation, ...changes: readonly Changes[]): Situatio
   return { key: part("key"), request: part("request"), circumstances: part("circumstances"), answers: part("answers") };
 };
 
-/** In the order of decision: what makes the step fail, and the code with which a verification then ends. */
+/** In the order of decision: the cause that makes a step fail, and the code of the verification. */
 const failures: readonly (readonly [Step, string, Changes])[] = [
   ["api", "NOT_FOUND", { request: { keyspaces: ["api_2"] } }],
   ["enabled", "DISABLED", { key: { enabled: false } }],
@@ -69,7 +69,7 @@ const pairs = failures.flatMap(([first, code, one], i) =>
 const decided = ({ key, request, circumstances, answers }: Situation) => decideKnowing(answers, key, request, circumstances);
 const verdict = (step: Step, { key, request, circumstances, answers }: Situation) => verdictOn(step, answers, key, request, circumstances);
 
-/** As the engine does: asks where the decision is open, and goes on from there. Tells whom it asked, too. */
+/** Decides as the engine does: answers each open step and continues. Also returns the steps it answered. */
 const asking = ({ key, request, circumstances, answers }: Situation) => {
   const asked: Step[] = [];
   let decision = decide(key, request, circumstances);
@@ -81,7 +81,7 @@ const asking = ({ key, request, circumstances, answers }: Situation) => {
 };
 
 describe("[verify §6] the steps of a verification", () => {
-  test("stand in the order of decision", () => {
+  test("come in the order of decision", () => {
     expect(STEPS).toEqual(failures.map(([step]) => step));
   });
 
@@ -90,7 +90,7 @@ describe("[verify §6] the steps of a verification", () => {
     expect(STEPS.map((step) => verdict(step, passing))).toEqual(STEPS.map(() => "passed"));
   });
 
-  test("have nothing to check where neither key nor request says anything: VALID, and nobody is asked", () => {
+  test("have nothing to check where neither key nor request sets anything: VALID, without any question", () => {
     expect(asking(plain)).toEqual({ asked: [], decision: { tag: "valid", step: undefined, code: "VALID" } });
     expect(STEPS.map((step) => verdict(step, plain))).toEqual(["passed", "passed", ...Array<string>(5).fill("skipped")]);
   });
@@ -116,8 +116,8 @@ describe("[verify §6] the steps of a verification", () => {
   });
 });
 
-describe("[verify §6] who is asked", () => {
-  test.each(failures.slice(0, 5))("nobody where %s fails, whatever they would say", (step, code, failure) => {
+describe("[verify §6] the checks that are asked for", () => {
+  test.each(failures.slice(0, 5))("no question where %s fails, whatever the answer would be", (step, code, failure) => {
     expect(asking(changed(passing, failure))).toEqual({ asked: [], decision: { tag: "denied", step, code } });
   });
 
@@ -163,7 +163,7 @@ describe("[verify §6] single steps", () => {
     expect(verdict("expiry", changed(passing, { key: { expiredFrom } }))).toBe(expected);
   });
 
-  test("[verify §9] ipAllowlist: without an address a list allows nobody", () => {
+  test("[verify §9] ipAllowlist: without an address a list allows no call", () => {
     expect(verdict("ipAllowlist", changed(passing, { circumstances: { remoteIp: undefined } }))).toBe("failed");
     expect(verdict("ipAllowlist", changed(plain, { circumstances: { remoteIp: undefined } }))).toBe("skipped");
   });

@@ -4,7 +4,7 @@ import { createFairSemaphore, type PermitRequest } from "../../src/platform/fair
 const taker = (name: string, signal = new AbortController().signal): PermitRequest => ({ path: [name], signal });
 const free = (): void => undefined;
 
-test("[attack B8] few tasks run at a time, and a caller with many keeps another waiting for no more than one of them", async () => {
+test("few tasks run at a time, and a caller with many keeps another waiting for no more than one of them", async () => {
   const turns = createFairSemaphore(2);
   const ran: string[] = [];
   let running = 0;
@@ -29,8 +29,8 @@ test("[attack B8] few tasks run at a time, and a caller with many keeps another 
   expect(ran.filter((name) => name.startsWith("hog"))).toEqual(Array.from({ length: 50 }, (_, i) => `hog ${i}`));
 });
 
-describe("[attack B8] who waits for a turn", () => {
-  test("leaves the line at once when nobody waits for it any more, and is never run", async () => {
+describe("a caller that waits for a turn", () => {
+  test("leaves the line when its caller has gone, and never runs", async () => {
     const turns = createFairSemaphore(1);
     const { promise, resolve } = Promise.withResolvers<void>();
     const ran: string[] = [];
@@ -45,7 +45,7 @@ describe("[attack B8] who waits for a turn", () => {
     expect(ran).toEqual(["next"]);
   });
 
-  test("may be refused, which takes no turn from anybody", async () => {
+  test("may be refused, which takes no other caller's turn", async () => {
     const turns = createFairSemaphore(1);
     const { promise, resolve } = Promise.withResolvers<void>();
     const first = turns.run(taker("a"), free, () => promise);

@@ -7,7 +7,7 @@ const take = (shares: ReturnType<typeof createFairShares>, path: readonly string
   Array.from({ length: times }, () => shares.take(path, 1)).filter((share) => share !== undefined);
 
 describe("a shared resource", () => {
-  test("is one caller's alone as long as nobody else wants it, and no more than that", () => {
+  test("one caller may have all of it while no other caller wants it, and no more than that", () => {
     const shares = createFairShares({ capacity: 10 });
     expect(take(shares, ["a"], 20)).toHaveLength(10);
     expect(shares.taken()).toBe(10);
@@ -22,12 +22,12 @@ describe("a shared resource", () => {
     expect(shares.taken()).toBe(18);
   });
 
-  test("leaves something for whoever comes, however many took their share before", () => {
+  test("leaves something for a new caller, however many callers took their share before", () => {
     const shares = createFairShares({ capacity: 1_000 });
     const held = ["1", "2", "3", "4"].map((address) => take(shares, [address], 2_000));
     expect(shares.taken()).toBeLessThan(2_000);
     for (let i = 5; i <= 100; i++) expect([i, take(shares, [`${i}`], 1).length]).toEqual([i, 1]);
-    // What comes back is for those that have less than their share.
+    // Returned permits go to those that have less than their share.
     for (const share of held[0]?.slice(0, 600) ?? []) share.give();
     expect(take(shares, ["100"], 99)).toHaveLength(9);
   });
@@ -49,7 +49,7 @@ describe("a shared resource", () => {
     expect(take(shares, ["key 3", "0"], 1)).toHaveLength(1);
   });
 
-  test("whoever has more than is fair gets nothing of what comes back before the others have theirs", () => {
+  test("a caller above its fair share gets nothing back before the others have theirs", () => {
     const shares = createFairShares({ capacity: 4 });
     const hogs = take(shares, ["hog"], 4);
     const others = take(shares, ["b"], 2);
@@ -69,7 +69,7 @@ describe("a shared resource", () => {
     expect(take(shares, ["key 2", "address 1"], 99)).toHaveLength(1);
   });
 
-  test("callers that begin while all is taken by evictable shares have them taken away from whoever has most, oldest first", () => {
+  test("callers that start while evictable shares have everything take them from the caller with most, oldest first", () => {
     const refused: string[] = [];
     const shares = createFairShares({ capacity: 4, onRefused: () => refused.push("refused") });
     const evicted: number[] = [];
@@ -97,7 +97,7 @@ describe("a shared resource", () => {
     }
   };
 
-  test("where nothing can be taken away from whoever has most, it is taken from the next who has more than is fair, and from nobody else", () => {
+  test("if nothing can be taken from the caller with most, it is taken from the next one above its fair share, and from no other", () => {
     const shares = createFairShares({ capacity: 12 });
     const evicted: number[] = [];
     take(shares, ["hog"], 7);
@@ -107,7 +107,7 @@ describe("a shared resource", () => {
     expect(shares.taken()).toBe(15);
   });
 
-  test("within a group it is taken from the member with most of those of whom it can be taken", () => {
+  test("within a group it is taken from the member with most evictable shares", () => {
     const shares = createFairShares({ capacity: 12 });
     const evicted: number[] = [];
     take(shares, ["hog", "1"], 9);
@@ -126,7 +126,7 @@ describe("a shared resource", () => {
     expect(take(shares, ["b", "1"], 9)).toHaveLength(2);
   });
 
-  test("a share grows as long as it may, and is given back once", () => {
+  test("a share grows up to its bound, and is released once", () => {
     const shares = createFairShares({ capacity: 10 });
     const share = shares.take(["a"], 4);
     expect([share?.grow(6), share?.grow(1), shares.taken()]).toEqual([true, false, 10]);
@@ -168,7 +168,7 @@ describe("a shared resource", () => {
   });
 });
 
-test("a rate is spent anew in each interval, and fairly", () => {
+test("a rate is available again in each interval, and shared fairly", () => {
   let now = 0;
   const rate = createFairRate({ clock: { now: () => now, monotonic: () => now }, capacity: 10, interval: 1_000 });
   expect([rate.spend(["a"], 10), rate.spend(["a"], 1), rate.spend(["b"], 5), rate.spend(["b"], 1)]).toEqual([true, false, true, false]);
@@ -176,7 +176,7 @@ test("a rate is spent anew in each interval, and fairly", () => {
   expect(rate.spend(["a"], 10)).toBe(true);
 });
 
-test("a rate that others have used up is refused to nobody who has not had his share", () => {
+test("a rate that others have used up still serves a caller below its share", () => {
   const rate = createFairRate({ clock: { now: () => 0, monotonic: () => 0 }, capacity: 12, interval: 1_000 });
   const spend = (address: string, times: number): number =>
     Array.from({ length: times }, () => rate.spend([address], 1)).filter(Boolean).length;

@@ -10,7 +10,7 @@ const entriesOf = (text: string): readonly string[] => {
 };
 const allows = (text: string, address: string | undefined): boolean => compileIpAllowlist(entriesOf(text)).allows(address);
 
-describe("[verify §9] what a list may hold", () => {
+describe("[verify §9] the entries of a list", () => {
   test.each([
     ["192.0.2.1", ["192.0.2.1/32"]],
     ["192.0.2.0/24", ["192.0.2.0/24"]],
@@ -182,7 +182,7 @@ describe("[verify §9] whom a list lets in", () => {
   });
 });
 
-test("[management §8] an entry is written in one way: read again it is the same, and lets in whom it let in", () => {
+test("[management §8] an entry has one canonical form: read again it is the same, and allows the same addresses", () => {
   const network = fc.oneof(
     fc.tuple(fc.ipV4(), fc.nat(32)).map(([address, prefix]) => `${address}/${prefix}`),
     fc.tuple(fc.ipV6(), fc.nat(128)).map(([address, prefix]) => `${address}/${prefix}`),

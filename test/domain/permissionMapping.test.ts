@@ -51,7 +51,7 @@ test("[console §2.8] a person is known by issuer and subject", () => {
   expect(isSameIssuer("https://accounts.example.com", "https://accounts.example.com/tenant")).toBe(false);
 });
 
-test("[console §2.4] whoever signed in before, or of whom the provider does not say, has not signed in again", () => {
+test("[console §2.4] an earlier sign-in, or one without a reported time, does not count as signing in again", () => {
   const now = 1_750_000_000_000;
   expect(isAuthenticatedSince(now / 1_000, now)).toBe(true);
   expect(isAuthenticatedSince(now / 1_000 - 11, now)).toBe(false);

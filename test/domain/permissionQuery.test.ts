@@ -124,7 +124,7 @@ describe("evaluation", () => {
   });
 });
 
-describe("what explains a query", () => {
+describe("the explanation of a query", () => {
   const slug = fc.string({ unit: fc.constantFrom("a", "b", ".", ":", "*"), minLength: 1, maxLength: 6 });
 
   test("[management §2] a term is covered exactly by the slugs that are named", () => {

@@ -6,7 +6,7 @@ describe("tags", () => {
     expect(tagOf({ _id: "key_1", revision: 7 })).toMatch(/^"[A-Za-z0-9_-]{22}"$/);
   });
 
-  test("[management §2] a tag is of one object and one revision, of which quiet ones do not count", () => {
+  test("[management §2] a tag identifies one object and one revision; quiet changes do not count", () => {
     const tags = ["key_1", "key_11", "api_1"].flatMap((_id) => [0, 1, 2, 11].map((revision) => tagOf({ _id, revision })));
     expect(new Set(tags).size).toBe(tags.length);
     expect(tagOf({ _id: "key_1", revision: 9, quietRevisions: 2 })).toBe(tagOf({ _id: "key_1", revision: 7 }));
@@ -68,7 +68,7 @@ describe("If-Match", () => {
     expect(parseIfMatch(text)).toBeUndefined();
   });
 
-  test("takes time in proportion to its length, whatever it is made of", () => {
+  test("takes time in proportion to its length, for any content", () => {
     const many = 200_000;
     for (const part of [" ", ",", '"', '"a', '"a",', "W/", 'W/"', '"\u00ff"', '" ']) parseIfMatch(part.repeat(many));
     expect((parseIfMatch(Array.from({ length: many }, (_, i) => `"${i}"`).join()) as ReadonlySet<string>).size).toBe(many);

@@ -7,7 +7,7 @@ const drain = (line: RoundRobinQueue<string>): string[] => {
   return taken;
 };
 
-test("[attack B3] turns go around the callers, and within each of them around his addresses", () => {
+test("turns go around the callers, and within each of them around his addresses", () => {
   const line = createRoundRobinQueue<string>();
   for (const i of [1, 2, 3, 4]) line.add(["hog", "x"], `hog x${i}`);
   line.add(["hog", "y"], "hog y");
@@ -17,7 +17,7 @@ test("[attack B3] turns go around the callers, and within each of them around hi
   expect(line.isEmpty()).toBe(true);
 });
 
-test("[attack B3] who comes back into the line again and again has one turn for each of the others'", () => {
+test("a caller that enters again and again has one turn for each of the others'", () => {
   const line = createRoundRobinQueue<string>();
   for (const name of ["a", "b", "c"]) line.add([name], name);
   const taken: string[] = [];
@@ -29,7 +29,7 @@ test("[attack B3] who comes back into the line again and again has one turn for 
   expect(taken.join("")).toBe("abcabcabc");
 });
 
-test("what is taken out of the line has no turn", () => {
+test("an entry taken out of the line has no turn", () => {
   const line = createRoundRobinQueue<string>();
   line.add(["a", "x"], "first");
   line.add(["a", "x"], "second");

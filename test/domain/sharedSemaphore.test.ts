@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createFairShares } from "../../src/platform/fairness/fairShares.ts";
 import { createSharedSemaphore, type Permit } from "../../src/platform/fairness/sharedSemaphore.ts";
 
-test("whoever leaves the line has no turn, and its caller is forgotten with the last one", () => {
+test("a caller that leaves the line has no turn, and is forgotten with its last entry", () => {
   const turns = createSharedSemaphore(createFairShares({ capacity: 1, overdraft: 0 }));
   const admitted: string[] = [];
   const running = turns.take("a");
@@ -21,7 +21,7 @@ test("whoever leaves the line has no turn, and its caller is forgotten with the 
   expect(turns.take("b")).toBeDefined();
 });
 
-test("a turn goes past whoever has more than its share already", () => {
+test("a turn skips a caller that already has more than its share", () => {
   const shares = createFairShares({ capacity: 4, overdraft: 1 });
   const turns = createSharedSemaphore(shares);
   const ofHog = Array.from({ length: 4 }, () => turns.take("hog"));

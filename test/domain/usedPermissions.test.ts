@@ -36,7 +36,7 @@ const open = (permissions?: readonly string[]) => {
   };
 };
 
-test("[management §5] a permission is written once an hour, whatever it is used for", async () => {
+test("[management §5] a permission is written once an hour, however often it is used", async () => {
   const { used, use, written } = open(["api.*.read_api", "api.api_1.read_api"]);
   for (let i = 0; i < 10; i++) use("api.read_api", "api_2", 10 * HOUR + i);
   use("api.read_api", "api_1", 10 * HOUR + 20);
@@ -61,7 +61,7 @@ test("[management §5] nothing of a call that does not succeed, nor of what was 
   expect(written).toEqual([]);
 });
 
-test("[management §5] what could not be written is written with the next", async () => {
+test("[management §5] a failed write is written with the next", async () => {
   const { used, use, written, setFails } = open();
   use("api.read_api", "api_1", 1);
   setFails(true);

@@ -28,7 +28,7 @@ describe.runIf(server !== undefined)("three nodes whose clocks are ten minutes a
   const codes = (key: unknown) => onAll(async (node) => (await call(node, "keys.verifyKey", { key })).code);
 
   beforeAll(async () => {
-    // Also the machine of whoever makes the first root key may be wrong.
+    // The clock of the machine that makes the first root key may be wrong as well.
     rootKey = (await runLatchkey(["root-key", "create", "--name", "test"], skewed(10 * MINUTE))).stdout.trim();
     nodes = await Promise.all(skews.map((skew) => startService({ env: skewed(skew) })));
     edges = nodes.map(({ url }) => v2Edge(url));
@@ -87,7 +87,7 @@ describe.runIf(server !== undefined)("three nodes whose clocks are ten minutes a
   });
 
   test("the audit log moves on when the one that is ahead is killed", async () => {
-    // Whoever moves the log has the lease: the one that was killed may have had it, by its own clock for ten more minutes.
+    // The mover holds the lease: the killed node may have held it, by its own clock for ten more minutes.
     const [ahead] = nodes.splice(0, 1);
     edges.splice(0, 1);
     skews.splice(0, 1);

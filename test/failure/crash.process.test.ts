@@ -59,7 +59,7 @@ describe("the service after kill -9, on the embedded store", () => {
   };
 
   test("loses no acknowledged write, leaves nothing half done, and has an event for exactly each change", async () => {
-    // Moments within the first calls, amid the first moves of events, and later.
+    // During the first calls, during the first moves of events, and later.
     const moments = sized([250], [3, 40, 250, 600]);
     for (const [round, kills] of moments.entries()) {
       let acknowledgements = 0;
@@ -75,17 +75,17 @@ describe("the service after kill -9, on the embedded store", () => {
       });
       expect(acknowledgements).toBeGreaterThanOrEqual(kills);
       await looking(expectAudited);
-      // What has come back from a kill is killed once more, but for the last.
+      // A recovered node is killed once more, except in the last round.
       const recovered = round < moments.length - 1 ? killing : running;
       await recovered(async (call) => {
         await looking(async (store) => kept?.(store, (key) => dataOf(call, "keys.verifyKey", { key })));
-        // The events that were pending are moved now; the chain goes on where it ended.
+        // Pending events are moved now, and the chain continues where it ended.
         await looking(expectAudited);
       });
     }
   });
 
-  test("[verify §11] no acknowledged spend of credits is lost, and none is spent that nobody asked for", async () => {
+  test("[verify §11] no acknowledged spend of credits is lost, and no credit is spent without a call", async () => {
     const { key, keyId, spent, unanswered } = await (async () => {
       const result = { key: "", keyId: "", spent: 0, unanswered: 0 };
       await killing(async (call, service) => {
@@ -137,7 +137,7 @@ describe("the service after kill -9, on the embedded store", () => {
       }
     });
     expect(passed[0]).toBe(10);
-    // What the dead process held unspent is lost: at most a twentieth of what was left.
+    // The unspent budget of the dead process is lost: at most a twentieth of the remaining limit.
     expect(passed[1]).toBeLessThanOrEqual(600);
     expect(passed[1]).toBeGreaterThanOrEqual(570);
   });

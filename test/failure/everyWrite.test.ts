@@ -21,12 +21,12 @@ import { eventsIn } from "../support/written.ts";
 interface Node {
   readonly api: Api;
   readonly call: (procedure: string, body: unknown) => Promise<Answer>;
-  /** It dies right after so many more writes of calls: that write happened, nothing after it does, and nobody hears of it. */
+  /** Makes the node die right after this number of writes: the last write is stored, but its caller gets no answer. */
   readonly dieAfter: (writes: number) => void;
   readonly isDead: () => boolean;
 }
 
-/** Many documents of one write are as many writes: a process may die between any two of them. */
+/** Writes several documents one at a time: a process may die between any two of them. */
 const oneByOne = (store: Store): Store => ({
   ...store,
   collection: (name) => {
@@ -99,7 +99,7 @@ const snapshotOf = async (store: Store): Promise<Snapshot> => {
   return { objects, events: new Map(events.map((event) => [event.id, event])) };
 };
 
-/** What changed since `before`, after a proof that no change is without its event, and no event without its change. */
+/** The objects changed since `before`, after proof that every change has its event and every event its change. */
 const changedSince = async (store: Store, before: Snapshot): Promise<ReadonlySet<string>> => {
   const after = await snapshotOf(store);
   const ids = new Set([...before.objects.keys(), ...after.objects.keys()]);
@@ -139,7 +139,7 @@ describe.each(engines)("a process that dies after any of its writes, on $name", 
     "[protocol §2, §11] %s: changes and events are together or neither, the log is whole, and the repeat finishes",
     async (procedure) => {
       const store = await engine.open();
-      // No node moves events meanwhile: those would be writes of nobody's call.
+      // No node moves events meanwhile: those writes would belong to no call.
       const leases = createLeasesRepository(store);
       await leases.acquire("audit", "this test", systemClock.now(), 3_600_000);
       let node = await startNode(engine, store);
@@ -155,7 +155,7 @@ describe.each(engines)("a process that dies after any of its writes, on $name", 
           expect(writes).toBeGreaterThan(1);
           break;
         }
-        // A check goes on without the store.
+        // A check is answered without the store.
         expect(checks.includes(procedure) ? [200, 503] : [503]).toContain(status);
         await node.api.close();
 
@@ -163,7 +163,7 @@ describe.each(engines)("a process that dies after any of its writes, on $name", 
         expect(changed.size > 0, `${writes} writes`).toBe(writes > 0);
         node = await startNode(engine, store);
         const repeat = (await node.call(procedure, body)).status;
-        // What was made already is there, or gone: the caller learns so.
+        // Objects that the first call already made or deleted are reported to the caller.
         expect(writes === 0 ? [200] : [200, 404, 409]).toContain(repeat);
         const finished = await changedSince(store, before);
         expect(finished.size).toBeGreaterThan(0);

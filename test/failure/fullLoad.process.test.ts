@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ServiceProcess } from "../../bench/harness/latchkeyProcess.ts";
 import { createRootKeyOn, startServiceOn } from "../../bench/harness/placed.ts";
@@ -57,7 +58,7 @@ describe.each(places)("a service that others call without pause, on $name", { ti
     await place.close(env);
   });
 
-  test("[verify §11] of 50 parallel verifications of a key with 20 credits exactly 20 are VALID, with the balances 19 to 0", async () => {
+  test("[verify §11] exactly 20 of 50 parallel verifications of a key with 20 credits are VALID, with the balances 19 to 0", async () => {
     for (let round = 0; round < ROUNDS; round++)
       await loaded(async () => {
         const { key, keyId } = await data<{ key: string; keyId: string }>("keys.createKey", { apiId, credits: { remaining: 20 } });
@@ -69,7 +70,7 @@ describe.each(places)("a service that others call without pause, on $name", { ti
       });
   });
 
-  test("[ratelimit §3] of 50 parallel checks of a limit of 10, and of 150 of a limit of 120, exactly so many pass", async () => {
+  test("[ratelimit §3] exactly 10 of 50 parallel checks pass a limit of 10, and exactly 120 of 150 a limit of 120", async () => {
     for (let round = 0; round < ROUNDS; round++)
       await loaded(async () => {
         for (const [calls, limit] of [

@@ -18,7 +18,7 @@ import { eventsIn } from "../support/written.ts";
 
 const reads = ["find", "findOne"];
 
-/** A store that dies right after a write: the write happened, but nobody hears of it, and nothing works until it is revived. */
+/** A store that dies right after a write: the write is stored, but its caller gets no answer, and every call fails until it is revived. */
 const createMortality = () => {
   let left = Number.POSITIVE_INFINITY;
   let dead = false;

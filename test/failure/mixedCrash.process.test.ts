@@ -38,7 +38,7 @@ const expectTold = async (store: Store): Promise<void> => {
   expect([...made].filter((id) => !stored.has(id) && !ended.has(id))).toEqual([]);
 };
 
-describe.each(places)("a service that is killed amid management calls of all kinds, on $name", ({ name, open, close }) => {
+describe.each(places)("a service that is killed during management calls of all kinds, on $name", ({ name, open, close }) => {
   let env: Record<string, string>;
   beforeAll(async () => {
     env = await open();
@@ -55,7 +55,7 @@ describe.each(places)("a service that is killed amid management calls of all kin
         const answered = await edge.call(procedure, body, rootKey).catch(() => undefined);
         if (answered === undefined) throw new Error("no answer");
         const { status, body: answer } = answered;
-        // Of what a loop has deleted itself, later calls tell that it is not there.
+        // Later calls on an object that the loop has deleted itself answer 404.
         expect([200, 404], JSON.stringify(answer)).toContain(status);
         if (++answers === kills) service.kill("SIGKILL");
         return answer.data as Record<string, unknown>;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { toStoreError } from "../../src/platform/storage/mongo/mongoErrors.ts";
 import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
 
-test.each(["EPIPE", "ECONNRESET"])("%s, which the driver hands on from the socket, means that the store is away", (code) => {
+test.each(["EPIPE", "ECONNRESET"])("%s, an error of the socket that the driver passes on, means that the store is unavailable", (code) => {
   const error = Object.assign(new Error("This socket has been ended by the other party"), { code });
   expect(toStoreError(error, "read")).toBeInstanceOf(StoreUnavailableError);
   expect(toStoreError(error, "read")).toMatchObject({ outcomeUnknown: false, cause: error });
@@ -13,7 +13,7 @@ test.each(["EPIPE", "ECONNRESET"])("%s, which the driver hands on from the socke
 test.each([
   ["MongoDB", 50],
   ["FerretDB", 67_371_461],
-])("an operation that %s ended because it took too long is told from a server that is away", (_, code) => {
+])("an operation that %s ended for taking too long is distinguished from an unavailable server", (_, code) => {
   expect(toStoreError(new MongoServerError({ code, message: "too long" }), "read")).toMatchObject({ tooSlow: true });
   expect(toStoreError(new MongoServerError({ code: 91, message: "shutting down" }), "read")).toMatchObject({ tooSlow: false });
 });

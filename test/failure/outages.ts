@@ -14,7 +14,7 @@ export interface BreakableStore {
   readonly close: () => Promise<void>;
 }
 
-/** A way in which a store can be away. */
+/** A kind of outage of a store. */
 export interface Outage {
   readonly name: string;
   readonly engine: Engine;

@@ -9,7 +9,7 @@ import { dataOf } from "../support/api.ts";
 import { type EarlierVersion, previousVersion, versionOfOlderSchema } from "../support/earlierVersions.ts";
 import { type Place, places } from "../support/places.ts";
 
-/** Of the contract, for a change that another node made. */
+/** The contract's bound for seeing a change of another node. */
 const BOUND_MS = 30_000;
 const MONTH = 2_592_000_000;
 const LOOPS = 2;
@@ -38,7 +38,7 @@ const callerOf = ({ url }: ServiceProcess, rootKey: string): Call => {
 
 const codeOf = async (call: Call, key: unknown): Promise<unknown> => (await call("keys.verifyKey", { key })).code;
 
-/** Until `look` gives what is expected, for as long as the contract allows. */
+/** Waits until `look` gives the expected value, at most for the contract's bound. */
 const eventually = async (look: () => Promise<unknown>, expected: unknown): Promise<void> =>
   expect.poll(look, { timeout: BOUND_MS, interval: 50 }).toBe(expected);
 
@@ -79,7 +79,7 @@ describe.skipIf(!isPossible)(name, () => {
   });
 
   const mongo = places.filter((place) => place.name === "mongo");
-  describe.each(mongo)("beside it on $name, under load", (place) => {
+  describe.each(mongo)("next to it on $name, under load", (place) => {
     let env: Env;
     let rootKey: string;
     let services: readonly ServiceProcess[];
@@ -104,7 +104,7 @@ describe.skipIf(!isPossible)(name, () => {
             success: true,
           });
           answers++;
-          // Load enough: calls to both come amid all that follows, and as many as they can answer show no more.
+          // Calls to both nodes overlap with everything that follows. A higher rate would show nothing more.
           await sleep(20);
         }
       };
@@ -137,7 +137,7 @@ describe.skipIf(!isPossible)(name, () => {
       await eventually(() => codeOf(writer, key), "NOT_FOUND");
     });
 
-    test("[data §2] of parallel calls to both as many pass as there are credits, and as a limit allows", async () => {
+    test("[data §2] parallel calls to both spend exactly the credits there are, and what a limit allows", async () => {
       const { key, keyId } = await createKey(calls[0], { credits: { remaining: 30 } });
       const each = Array.from({ length: 60 }, (_, n) => calls[n % 2] ?? expect.unreachable());
       await eventually(() => codeOf(calls[1], key), "VALID");
@@ -156,7 +156,7 @@ describe.skipIf(!isPossible)(name, () => {
       await expectWholeByBoth(env);
     });
 
-    test("[data §2] after the nodes of this version are gone it goes on alone, and starts again", async () => {
+    test("[data §2] after the nodes of this version are gone it keeps working alone, and starts again", async () => {
       isOver = true;
       await load;
       expect(answers).toBeGreaterThan(0);

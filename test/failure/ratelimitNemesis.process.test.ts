@@ -37,12 +37,12 @@ interface Load {
   readonly stop: () => Promise<void>;
 }
 
-/** Asks each edge so many times a second, whatever becomes of the answers, and notes what was admitted. */
+/** Calls each edge at this rate, without waiting for answers, and records admissions. */
 const load = (edges: readonly (() => Edge)[], rootKey: string, perSecond: number, body: { readonly duration: number }): Load => {
   const log: Admission[] = [];
   const calls = new Set<Promise<void>>();
   const ask = async (edge: Edge): Promise<void> => {
-    // Whoever was killed does not answer.
+    // A killed node does not answer.
     const answer = await edge.call("ratelimit.limit", body, rootKey).catch(() => undefined);
     const { success, reset } = (answer?.body.data ?? {}) as { success?: boolean; reset?: number };
     if (!success || reset === undefined) return;
@@ -112,7 +112,7 @@ describe.runIf(server !== undefined)("three nodes on one MongoDB server", { conc
     }
   }, 120_000);
 
-  test("with allow admit at most one further limit each while the store is away, and go on with it by themselves", async ({ expect }) => {
+  test("with allow admit at most one further limit each while the store is down, and continue by themselves", async ({ expect }) => {
     await using cluster = await startCluster(server ?? "", 2, { RATELIMIT_STORE_DOWN: "allow" });
     const { rootKey, nodes } = cluster;
     const limit = 60;

@@ -5,7 +5,7 @@ import { dataOf, startApi } from "../support/api.ts";
 import { createArrivalGate } from "../support/arrivalGate.ts";
 import { engines } from "../support/stores.ts";
 
-test("every step runs in its turn, also after one has failed; then all failures are told", async () => {
+test("every step runs in its turn, even after a failure; then all failures are reported", async () => {
   const ran: number[] = [];
   const step = (n: number, error?: Error) => async (): Promise<void> => {
     ran.push(n);

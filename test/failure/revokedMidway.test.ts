@@ -60,7 +60,7 @@ describe.each(engines)("on $name", (engine) => {
     return { key, rootKey: await api.createRootKey() };
   };
 
-  test("[protocol §7] a root key that is revoked amid calls is let in until then, 401 from then on, and nothing else", async () => {
+  test("[protocol §7] a root key that is revoked during calls is let in until then, 401 from then on, and nothing else", async () => {
     const { key, rootKey } = await verifiedKey();
     const callers = callersUntil(rootKey, key, ({ status }) => status === 401);
     await changeElsewhere(rootKey, { enabled: false });
@@ -70,7 +70,7 @@ describe.each(engines)("on $name", (engine) => {
     await vi.waitFor(async () => expect((await call("keys.verifyKey", { key }, rootKey)).status).toBe(200), { timeout: 10_000 });
   });
 
-  test("[protocol §7] a root key that loses a permission amid calls is 403 from then on", async () => {
+  test("[protocol §7] a root key that loses a permission during calls is 403 from then on", async () => {
     const { key, rootKey } = await verifiedKey();
     const callers = callersUntil(rootKey, key, ({ status }) => status === 403);
     await changeElsewhere(rootKey, { permissions: ["api.*.read_key"] });

@@ -60,7 +60,7 @@ describe.each(clusters)("$name", ({ start }) => {
     return { key: key as string, keyId: keyId as string };
   };
 
-  test("[verify §11] of 50 parallel verifications of a key with 20 credits exactly 20 are VALID, ten rounds long", async () => {
+  test("[verify §11] exactly 20 of 50 parallel verifications of a key with 20 credits are VALID, in each of ten rounds", async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { key, keyId } = await createKey({ credits: { remaining: 20 } });
       const verified = await Promise.all(Array.from({ length: 50 }, (_, n) => call(n, "keys.verifyKey", { key })));
@@ -71,7 +71,7 @@ describe.each(clusters)("$name", ({ start }) => {
     }
   });
 
-  test("[ratelimit §3] of 50 parallel checks of a limit of 10 exactly 10 pass, ten rounds long", async () => {
+  test("[ratelimit §3] exactly 10 of 50 parallel checks pass a limit of 10, in each of ten rounds", async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const body = { namespace: `round ${round}`, identifier: "user", limit: 10, duration: MONTH };
       const checked = await Promise.all(Array.from({ length: 50 }, (_, n) => call(n, "ratelimit.limit", body)));
@@ -79,7 +79,7 @@ describe.each(clusters)("$name", ({ start }) => {
     }
   });
 
-  test("[verify §11] of 60 parallel verifications under a limit of 15 exactly 15 are VALID, and only those spend credits", async () => {
+  test("[verify §11] exactly 15 of 60 parallel verifications under a limit of 15 are VALID, and only those spend credits", async () => {
     const limit = { name: "requests", limit: 15, duration: MONTH, autoApply: true };
     const { key, keyId } = await createKey({ credits: { remaining: 100 }, ratelimits: [limit] });
     const verified = await Promise.all(Array.from({ length: 60 }, (_, n) => call(n, "keys.verifyKey", { key })));
@@ -87,7 +87,7 @@ describe.each(clusters)("$name", ({ start }) => {
     expect(await call(0, "keys.getKey", { keyId })).toMatchObject({ credits: { remaining: 85 } });
   });
 
-  test("[verify §12] what one process changed, every process sees within seconds", async () => {
+  test("[verify §12] every process sees another's changes within seconds", async () => {
     const { key, keyId } = await createKey({});
     for (const n of edges.keys()) expect((await call(n, "keys.verifyKey", { key })).code).toBe("VALID");
     await call(0, "keys.updateKey", { keyId, enabled: false });

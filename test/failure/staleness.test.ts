@@ -44,7 +44,7 @@ describe.each(engines)("VERIFY_STORE_DOWN on $name", (engine) => {
     await expect.poll(async () => (await call("keys.verifyKey", { key })).status).toBe(200);
   });
 
-  test("stale:90: what is remembered answers for so long, and says so, then it is 503", async () => {
+  test("stale:90: remembered values answer for 90 s, and say so, then it is 503", async () => {
     const key = await losingIts("stale:90");
     clock.shift(85_000);
     const answer = await call("keys.verifyKey", { key });

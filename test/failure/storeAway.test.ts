@@ -14,7 +14,7 @@ const TICK = 100;
 /** Twice the time between two polls. */
 const HEARD_WITHIN = 500;
 
-/** Resolves after the time in which a call is to be answered, in ticks: where the machine holds this process up, it holds up each of them. */
+/** Resolves after a call's deadline, counted in ticks: a stall of this machine delays every tick. */
 const untilTooLate = async (): Promise<"too late"> => {
   for (let left = ANSWERED_WITHIN; left > 0; left -= TICK) await sleep(TICK);
   return "too late";
@@ -104,7 +104,7 @@ describe.concurrent.each(outages)("while $name", (outage) => {
     const { key } = await createKey({ credits: { remaining: 1_000_000 } });
     await warm(key);
     place.breakDown();
-    // What hung first makes the store away while the spend is on its way, after waiting in vain for word of its two keys.
+    // Reads of the feed hang first, so the store is taken for unavailable while the spend still waits for it.
     await sleep(1_200);
     await expectUnavailable("keys.verifyKey", { key });
   });
@@ -137,7 +137,7 @@ describe.concurrent.each(outages)("while $name", (outage) => {
     expect(await codeOf(disabled.key)).toBe("DISABLED");
     place.breakDown();
     const broken = clock.monotonic();
-    // What the calls take counts as well.
+    // Includes the time that the calls took.
     const shiftTo = (second: number): void => clock.shift(Math.max(0, broken + second * 1_000 - clock.monotonic()));
     for (let second = 1; second < 25; second += 4) {
       shiftTo(second);
@@ -175,7 +175,7 @@ describe.concurrent.each(outages)("while $name", (outage) => {
     }
   });
 
-  test.sequential("limits go on with what is held and then one further limit; of several limits it is still all or none", async () => {
+  test.sequential("limits continue with the held budget and then one further limit; several limits are still all or none", async () => {
     const narrow = { name: "narrow", limit: 5, duration: MONTH, autoApply: true };
     const wide = { name: "wide", limit: 8, duration: MONTH, autoApply: true };
     const { key } = await createKey({ ratelimits: [narrow, wide] });

@@ -10,7 +10,7 @@ import { eventsIn } from "../support/written.ts";
 /** One call; undefined when there was no answer, or one that leaves open what happened (5xx). */
 export type MaybeCall = (procedure: string, body: unknown) => Promise<Answer | undefined>;
 
-/** What was promised of one key. */
+/** Acknowledged state of one key. */
 interface Promised {
   readonly keyId: string;
   readonly key: string;
@@ -21,7 +21,7 @@ interface Promised {
 }
 
 export interface Workload {
-  /** Calls until a call stays without an answer; `acknowledged` hears of every answer. */
+  /** Calls until one gets no answer; `acknowledged` is called with every answer. */
   readonly run: () => Promise<void>;
   /** Compares what is stored with what was promised, and each change with its events. */
   readonly expectKept: (store: Store, verify: (key: string) => Promise<unknown>) => Promise<void>;
@@ -102,7 +102,7 @@ export const expectAudited = async (store: Store): Promise<void> => {
     }).toEqual({ created: 1, updated: revision, deleted: deletedAt === undefined ? 0 : 1 });
   }
   for (const [id, its] of events) {
-    // What is missing was deleted for good, with all that happened to it in the log.
+    // A missing key was deleted permanently, with its whole history in the log.
     if (id.startsWith("key_") && !stored.has(id)) expect([countOf(its, "key.create", id), countOf(its, "key.delete", id)]).toEqual([1, 1]);
   }
   for (const [collection, event] of [

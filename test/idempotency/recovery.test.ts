@@ -47,7 +47,7 @@ const table: readonly (readonly [Partial<FailedRun>, Recovery])[] = [
   [{ change: "unknown" }, "fail"],
 ];
 
-describe("[protocol §2] what becomes of a run that failed", () => {
+describe("[protocol §2] the fate of a failed run", () => {
   test.each(table)("%j: %s", (facts, recovery) => {
     for (const failed of casesOf(facts)) expect(recoveryOf(failed), JSON.stringify(failed)).toBe(recovery);
   });

@@ -20,7 +20,7 @@ describe("the state of a reservation", () => {
   });
 });
 
-describe("[protocol §2] what a call does by the state that it finds", () => {
+describe("[protocol §2] the reaction of a call to each state", () => {
   test.each<[ReservationState, Step, Step]>([
     // state, of the same request, of another one
     ["absent", "run", "run"],

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

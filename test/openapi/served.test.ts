@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { connect } from "node:http2";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { headersOf, httpExchange } from "../../bench/harness/httpExchange.ts";

@@ -10,7 +10,7 @@ type Found = RootKeyDocument;
 const found = { _id: "rk_old", revision: 3 } as Found;
 const copy = { id: "rk_new", exists: async () => false };
 
-/** A store in which the object is `current` by the time of the claim; says what was written. */
+/** A store whose object is `current` at the time of the claim; it records the writes. */
 const storeWith = (current: Found): { readonly modify: Modify<Found>; readonly written: unknown[] } => {
   const written: unknown[] = [];
   const modify: Modify<Found> = async (_, decide, options) => {
@@ -36,13 +36,13 @@ describe("[management §2] a call that makes a copy under If-Match", () => {
     expect(written).toEqual([{ $set: { copyId: copy.id } }]);
   });
 
-  test("goes on where another run of it has claimed that revision since it looked", async () => {
+  test("continues where another run of the call has claimed that revision since the read", async () => {
     const { modify, written } = storeWith({ ...found, revision: 4, copyId: copy.id });
     expect(await claimRevision(modify, found, copy, callFor(found))).toBe(true);
     expect(written).toEqual([]);
   });
 
-  test("ends with 412 where somebody else changed it", async () => {
+  test("ends with 412 where another caller changed it", async () => {
     const { modify, written } = storeWith({ ...found, revision: 4, copyId: "rk_another" });
     await expect(claimRevision(modify, found, copy, callFor(found))).rejects.toMatchObject({ reason: "revision_differs" });
     expect(written).toEqual([]);

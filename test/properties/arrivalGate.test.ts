@@ -7,7 +7,7 @@ import { eventsIn } from "../support/written.ts";
 
 const NODES = 6;
 
-/** As many nodes as callers: each reads the key, and none writes before all of them have read it. */
+/** One node per caller: each reads the key, and none writes before all have read it. */
 describe.each(engines)("on $name", (engine) => {
   const nodes: Api[] = [];
   let gate: ArrivalGate | undefined;
@@ -43,7 +43,7 @@ describe.each(engines)("on $name", (engine) => {
   const eventsOf = async (keyId: string, event: string) =>
     (await eventsIn(nodes[0]?.store ?? expect.unreachable())).filter((each) => each.event === event && each.resources[0]?.id === keyId);
 
-  test("[keys §3] of updates that have all read the same key, each is written whole and the last one stays whole", async () => {
+  test("[keys §3] when several updates have read the same key, each is written whole and the last one stays whole", async () => {
     const names = Array.from({ length: NODES }, (_, i) => `role ${i}`);
     for (const name of names) await call(nodes[0], "permissions.createRole", { name: name.replace(" ", ".") });
     const { keyId } = await createKey({ roles: ["role.0"], permissions: ["before"], credits: { remaining: 1 } });
@@ -79,7 +79,7 @@ describe.each(engines)("on $name", (engine) => {
     expect([...(await idsOf("disconnect")), ...held].sort()).toEqual((await idsOf("connect")).sort());
   });
 
-  test("[keys §9] of changes of credits that have all read the same balance, none is lost", async () => {
+  test("[keys §9] when several changes of credits have read the same balance, none is lost", async () => {
     const { keyId } = await createKey({ credits: { remaining: 100 } });
     await together((node, i) => call(node, "keys.updateCredits", { keyId, operation: i % 2 ? "decrement" : "increment", value: 10 ** i }));
     expect((await call(nodes[0], "keys.getKey", { keyId })).credits).toEqual({ remaining: expect.any(Number) });
@@ -101,7 +101,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(await eventsOf(keyId, "key.update")).toHaveLength(NODES);
   });
 
-  test("[verify §11] of verifications on as many nodes that all know a balance of 4, exactly 4 pass", async () => {
+  test("[verify §11] when all nodes know a balance of 4, exactly 4 verifications pass", async () => {
     const { keyId, key } = await createKey({ credits: { remaining: 4 } });
     const codes: unknown[] = [];
     await together(async (node) => codes.push((await call(node, "keys.verifyKey", { key })).code));
@@ -109,7 +109,7 @@ describe.each(engines)("on $name", (engine) => {
     expect((await call(nodes[0], "keys.getKey", { keyId })).credits).toEqual({ remaining: 0 });
   });
 
-  test("[permissions §11] of permissions added by callers that have all read the same list, all survive", async () => {
+  test("[permissions §11] when several callers have read the same list and add a permission, all permissions survive", async () => {
     const { keyId } = await createKey();
     await together((node, i) => call(node, "keys.addPermissions", { keyId, permissions: [`gated.${i}`] }));
     const { permissions } = await call(nodes[0], "keys.getKey", { keyId });

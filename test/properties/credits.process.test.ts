@@ -70,7 +70,7 @@ describe.skipIf(server === undefined)("two processes on mongo", { timeout: 300_0
     await fc.assert(fc.asyncProperty(startingCredits(possibilities), ages, planned, check), { numRuns: sized(8, 25) });
   });
 
-  test("[verify §11] of 200 verifications of a key with 60 credits, exactly 60 are VALID, with the balances 59 to 0, each once", async () => {
+  test("[verify §11] exactly 60 of 200 verifications of a key with 60 credits are VALID, with the balances 59 to 0, each once", async () => {
     const key = await createKey(nodeAt(0), { remaining: 60 });
     const seen = await Promise.all(Array.from({ length: 200 }, (_, i) => carryOut(nodeAt(i % 2), key, { do: "verify", cost: 1 })));
     const balances = seen.flatMap((each) => {
@@ -81,7 +81,7 @@ describe.skipIf(server === undefined)("two processes on mongo", { timeout: 300_0
     expect(await readCredits(nodeAt(1), key.keyId)).toEqual({ credits: { remaining: 0 } });
   });
 
-  test("[keys §1.9] what is due when both are asked at once comes in once, with one event", async () => {
+  test("[keys §1.9] a refill that is due on two nodes at once is applied once, with one event", async () => {
     for (let round = 0; round < 5; round++) {
       const refill = { interval: "monthly", amount: 10, refillDay: quietDay } as const;
       const key = await createKey(nodeAt(0), { remaining: 0, refill });
@@ -98,7 +98,7 @@ describe.skipIf(server === undefined)("two processes on mongo", { timeout: 300_0
     }
   });
 
-  test("[verify §11] a process that is killed amid spends loses no credit that it has not been asked for, and revives none", async () => {
+  test("[verify §11] a process that is killed during spends loses no credit without a call, and revives none", async () => {
     const key = await createKey(nodeAt(0), { remaining: 1000 });
     const running = Array.from({ length: 200 }, (_, i) => carryOut(nodeAt(i % 2), key, { do: "verify", cost: 1 }));
     await Promise.race(running);

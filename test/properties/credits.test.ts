@@ -28,8 +28,8 @@ const unevenly = (store: Store): Store => {
 };
 
 /**
- * Whatever callers do to the credits of one key, alone or at the same time: there is an order, one call after the other,
- * in which everybody sees what it saw and in which the balance is what it is.
+ * Concurrent changes to the credits of one key are linearizable: some order of the calls explains
+ * every answer and the final balance.
  */
 describe.each(engines)("on $name", { timeout: 300_000 }, (engine) => {
   const clock = createTestClock(Date.parse("2031-01-15T12:00:00Z"));

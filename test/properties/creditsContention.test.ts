@@ -13,7 +13,7 @@ describe.each(engines)("on $name", (engine) => {
   const clock = createTestClock(Date.parse("2031-05-06T12:00:00Z"));
   let api: Api;
   let other: Api;
-  /** What happens right before each write of this node. */
+  /** Runs right before each write of this node. */
   let meanwhile: (() => Promise<unknown>) | undefined;
   beforeAll(async () => {
     const store = await engine.open();
@@ -81,7 +81,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(await balance(keyId)).toBe(8);
   });
 
-  /** What the last event of a key tells. */
+  /** The changes in the last event of a key. */
   const lastTold = async (keyId: string): Promise<unknown> => {
     const events = (await eventsIn(api.store)).filter(({ resources }) => resources.some(({ id }) => id === keyId));
     return events.at(-1)?.changes?.map((text) => JSON.parse(text));
@@ -156,7 +156,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(await balance(keyId)).toBe(1110 - taken + 100 - 500 - more);
   });
 
-  test("[keys §1.9] what a node takes that knows of no refill yet is not given back by the refill", async () => {
+  test("[keys §1.9] credits spent by a node that has not seen a refill yet are not given back by the refill", async () => {
     for (const [procedure, fields, effect] of [
       ["keys.updateCredits", { operation: "increment", value: 1000 }, 1000],
       ["keys.updateCredits", { operation: "decrement", value: 1 }, -1],

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** What a key's credits are to somebody who does everything by hand, one after the other (keys §§1.9, 3, 9; verify §6). */
+/** The credits of a key under sequential operations (keys §§1.9, 3, 9; verify §6). */
 export interface Credits {
   /** Absent = unlimited. */
   readonly remaining?: number;
@@ -29,7 +29,7 @@ interface Configuration {
   readonly refill?: Refill | null;
 }
 
-/** Whatever an action shows its caller, comparable as JSON. */
+/** The result that an action shows its caller, comparable as JSON. */
 export type Seen = object | string;
 
 const MOST = Number.MAX_SAFE_INTEGER;
@@ -119,8 +119,8 @@ const sorted = (value: unknown): unknown =>
     : value;
 
 /**
- * What the credits can be after actions that ran at the same time: the ends of all orders, one after the other, in which
- * every caller would have seen what it saw. None = credits were lost or invented.
+ * The credits that are possible after concurrent actions: the ends of all sequential orders that explain
+ * every caller's result. Empty: credits were lost or invented.
  */
 export const possibleAfter = (before: readonly Credits[], results: readonly Result[], now: number): readonly Credits[] => {
   const ends = new Map<string, Credits>();

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Api, dataOf, startApi } from "../support/api.ts";
@@ -139,7 +140,7 @@ describe.each(engines)("on $name", { timeout: 300_000 }, (engine) => {
     return { keyId: keyId as string, key: key as string };
   };
 
-  /** What an answer comes to: its code, or the error. */
+  /** The code of an answer, or its error. */
   const codeIn = ({ status, body }: Awaited<ReturnType<typeof send>>): unknown =>
     status === 200 ? (body.data as { code: string }).code : [status, body.error?.detail];
 
@@ -168,11 +169,11 @@ describe.each(engines)("on $name", { timeout: 300_000 }, (engine) => {
       }
     };
     await fc.assert(fc.asyncProperty(scenario, check), { numRuns, examples: examples.map((each) => [each]) });
-    // What never comes up proves nothing.
+    // A code that never occurs proves nothing.
     expect([...seen].sort()).toEqual([...Object.values(FAILS), "VALID"].sort());
   });
 
-  test("[management §2] what explain says of another time, verifyKey says when that has come and no limit was used", async () => {
+  test("[management §2] explain's answer for another time is verifyKey's answer at that time, if no limit was used", async () => {
     const check = async (planned: Scenario): Promise<void> => {
       const { keyId, key } = await createKey(planned);
       const [first] = planned.calls;

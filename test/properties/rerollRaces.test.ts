@@ -52,7 +52,7 @@ describe.each(engines)("on $name", (engine) => {
   };
   const keysOf = (apiId: string) => api.store.collection("keys").find({ apiId }).toArray();
 
-  /** Every key of the API that can be used is known to somebody: its secret was handed out by an answer. */
+  /** Every usable key of the API has a holder: an answer handed out its secret. */
   const expectNoOrphan = async (apiId: string, handedOut: readonly unknown[]): Promise<void> => {
     const live = (await keysOf(apiId)).filter((key) => key.deletedAt === undefined);
     expect(live.map((key) => key._id).filter((id) => !handedOut.includes(id))).toEqual([]);

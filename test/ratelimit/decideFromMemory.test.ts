@@ -13,7 +13,7 @@ interface Row {
   readonly limit?: number;
   readonly cost?: number;
   readonly lost?: boolean;
-  /** Of what the counter has reserved, what this call itself has. */
+  /** This call's part of the counter's reservations. */
   readonly ownReserved?: number;
   readonly decision: MemoryDecision;
 }

@@ -34,7 +34,7 @@ describe.each(engines)("on $name", (engine) => {
     return results[0];
   };
 
-  test("[ratelimit §3] of 50 parallel calls on a fresh counter exactly 10 pass, with distinct remaining values", async () => {
+  test("[ratelimit §3] exactly 10 of 50 parallel calls on a fresh counter pass, with distinct remaining values", async () => {
     for (let round = 0; round < 10; round++) {
       const clock = createTestClock(FUTURE);
       const limiter = node(clock);
@@ -47,7 +47,7 @@ describe.each(engines)("on $name", (engine) => {
     }
   });
 
-  test("[ratelimit §3] of 300 parallel calls on a limit of 200 exactly 200 pass although budget is charged in chunks", async () => {
+  test("[ratelimit §3] exactly 200 of 300 parallel calls pass a limit of 200 although budget is charged in chunks", async () => {
     const clock = createTestClock(FUTURE);
     const limiter = node(clock);
     const key = freshKey();
@@ -173,7 +173,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(await one(node(clock), clock, key, 10)).toMatchObject({ passed: false });
   });
 
-  test("[verify §5] of several limits all are charged or none", async () => {
+  test("[verify §5] several limits are all charged or none", async () => {
     const clock = createTestClock(FUTURE);
     const limiter = node(clock);
     const [wide, narrow] = [freshKey(), freshKey()];
@@ -193,7 +193,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(await one(limiter, clock, wide, 10, 0)).toMatchObject({ remaining: 8 });
   });
 
-  test("[verify §11] of parallel calls with two limits exactly as many pass as the narrower one allows", async () => {
+  test("[verify §11] exactly the number of parallel calls pass that the narrower of two limits allows", async () => {
     const clock = createTestClock(FUTURE);
     const limiter = node(clock);
     const [wide, narrow] = [freshKey(), freshKey()];

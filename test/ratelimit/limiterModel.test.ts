@@ -54,7 +54,7 @@ const passing = async <T>(running: Promise<T>): Promise<T> => {
   return done;
 };
 
-/** What is asked now, with no time between. */
+/** Unwraps an answer that must come at once. */
 const now = async <T>(asked: T | Promise<T>): Promise<T> => {
   let isDone = false;
   const done = Promise.resolve(asked).finally(() => {
@@ -325,7 +325,7 @@ describe.each(shared)("several nodes with counters $counted", ({ simulate }) => 
     );
   });
 
-  test("[verify §11] of a burst on all of them at least 95 % pass, and never more than the limit", async () => {
+  test("[verify §11] at least 95 % of a burst on all of them pass, and never more than the limit", async () => {
     const burst = fc.record({
       nodes: fc.integer({ min: 2, max: 5 }),
       limit: fc.constantFrom(5, 10, 20, 21, 50, 100, 500),

@@ -6,7 +6,7 @@ import { createLimiter } from "../../src/features/ratelimit/limiter.ts";
 import { systemClock } from "../../src/platform/base/clock.ts";
 import type { IncomingCall } from "../../src/platform/rpc/incomingCall.ts";
 
-test("[management §7] checks of callers are told from those of the quota and of the workspace's own limit", async () => {
+test("[management §7] checks of callers are distinguished from those of the quota and of the workspace's own limit", async () => {
   const decisions: boolean[] = [];
   const limiter = createLimiter({
     clock: systemClock,
@@ -28,7 +28,7 @@ test("[management §7] checks of callers are told from those of the quota and of
     const heard = await told(ask);
     expect([heard.length > 0, new Set(heard)]).toEqual([true, new Set([true])]);
   }
-  // What the limit asks of a call.
+  // The parts of a call that the limit uses.
   const call: Partial<IncomingCall> = { receivedAt: now, setHeader: () => undefined };
   expect(await told(() => createManagementLimit(limiter, 10)(call as IncomingCall))).toEqual([true]);
 });

@@ -21,7 +21,7 @@ describe.each(engines)("on $name", { timeout: 120_000 }, (engine) => {
   const createNode = (): Limiter => createLimiter({ clock, counters: store.counters, storeDown: "deny" });
   const limitOf = (key: string, limit: number, cost: number, duration = MINUTE): Check => ({ key, limit, duration, cost });
 
-  test("[management §2] what has used nothing yet is empty, and looking at it makes no counter", async () => {
+  test("[management §2] an unused counter is empty, and looking at it creates none", async () => {
     const node = createNode();
     const seq = Math.floor(clock.now() / MINUTE);
     const empty = { seq, current: 0, previous: 0, weighted: 0, now: clock.now() };
@@ -77,7 +77,7 @@ describe.each(engines)("on $name", { timeout: 120_000 }, (engine) => {
     isLooking = was;
   };
 
-  test("[management §2] what is charged while the store is read is not missed, nor counted twice", async () => {
+  test("[management §2] charges made while the store is read are neither missed nor counted twice", async () => {
     const check = limitOf("between", 100_000, 1);
     // So many that budget is charged ahead, more with each time.
     const node = nodeWithReads((self, reads) => (reads > 2 ? Promise.resolve() : charge(self, check, 300)));
@@ -87,7 +87,7 @@ describe.each(engines)("on $name", { timeout: 120_000 }, (engine) => {
     await node.stop();
   });
 
-  test("[management §2] what goes back while the store is read is not taken for used up", async () => {
+  test("[management §2] budget returned while the store is read does not count as used", async () => {
     const check = limitOf("given back", 100_000, 1);
     const node = nodeWithReads((self, reads) => (reads > 1 ? Promise.resolve() : self.stop()));
     await charge(node, check, 300);
@@ -95,7 +95,7 @@ describe.each(engines)("on $name", { timeout: 120_000 }, (engine) => {
     await node.stop();
   });
 
-  test("[management §2] a counter that is charged at every look is told at most as it was, never as less", async () => {
+  test("[management §2] a counter that is charged at every look is shown with at most its value, never with less", async () => {
     const check = limitOf("always", 100_000, 1);
     let charged = 0;
     const node = nodeWithReads(async (self) => {
@@ -129,7 +129,7 @@ describe.each(engines)("on $name", { timeout: 120_000 }, (engine) => {
         const { passed, results } = await node.check(asked, clock.now());
         expect(peeks.every((peek) => peek.passed)).toBe(passed);
         if (passed) continue;
-        // After a refusal the others tell what they have, of which nothing was taken.
+        // A denial spends nothing: the other limits report all their remaining tokens.
         for (const [i, { current, weighted, passed: hasRoom }] of peeks.entries()) {
           expect(results[i]?.remaining).toBe(hasRoom ? Math.max(0, (asked[i]?.limit ?? 0) - current - weighted) : 0);
         }

@@ -31,7 +31,7 @@ const REREAD: ChargePlan = { kind: "reread" };
 const REFUND: ChargePlan = { kind: "refund" };
 
 const rows: readonly Row[] = [
-  // What it is decided by.
+  // The inputs of the decision.
   {
     sentence: "what is known of the present window saves a read",
     node: KNOWN,

@@ -104,7 +104,7 @@ describe("[protocol §1] address, method, media types", () => {
     ]);
   });
 
-  test("liveness is GET only, needs no credentials and asks nobody", async () => {
+  test("liveness is GET only, and needs neither credentials nor the store", async () => {
     await using edges = await startEdges();
     const response = await fetch(`${edges.url}/v2/liveness?x=1`);
     expect(response.status).toBe(200);

@@ -25,7 +25,7 @@ test("liveness is always 200, readiness follows start and drain", async () => {
   expect((await fetch(`${url}/readyz?verbose`)).status).toBe(200);
 });
 
-test("[issue 22] liveness is 503 where the process can only speak for others, and there are none", async () => {
+test("liveness is 503 where the process can only speak for others, and there are none", async () => {
   let isLive = false;
   const metrics = { contentType: "", render: async () => "" };
   server = createAdminServer({ host: "127.0.0.1", port: 0, metrics, isLive: () => isLive, isReady: () => true });

@@ -133,7 +133,7 @@ describe("[protocol §9] unreadable bodies", () => {
     expect(text).toContain("request_body_unreadable");
   });
 
-  test("a client that goes away with half its body sent leaves nothing behind", async () => {
+  test("a client that disconnects halfway through its body leaves nothing behind", async () => {
     await using edges = await startEdges({ invoke: () => answered });
     for (let i = 0; i < 10; i++) {
       const connection = await openRaw(edges.port);
@@ -171,7 +171,7 @@ describe("[protocol §9] unreadable bodies", () => {
   });
 });
 
-describe("[protocol §2] clients that go away", () => {
+describe("[protocol §2] clients that disconnect", () => {
   test.each(["closes", "resets", "stops sending on"])("the call's signal is aborted when the client %s its connection", async (how) => {
     const aborted = Promise.withResolvers<unknown>();
     await using edges = await startEdges({

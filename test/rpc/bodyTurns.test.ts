@@ -32,7 +32,7 @@ const eager = (taken: () => void): Readable => {
   });
 };
 
-test("[attack B3] a large body is taken from its connection in turns, and arrives whole", async () => {
+test("a large body is taken from its connection in turns, and arrives whole", async () => {
   let inTurn = 0;
   let most = 0;
   let isOver = false;

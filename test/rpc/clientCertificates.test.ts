@@ -101,7 +101,7 @@ test.each(Object.entries(wrong))("%s: refused on every protocol, before anything
   expect([edges.invocations, edges.refused]).toEqual([[], []]);
 });
 
-test.each(["TLSv1.2", "TLSv1.3"] as const)("no session is resumed over %s, so nobody passes by what was judged before", async (version) => {
+test.each(["TLSv1.2", "TLSv1.3"] as const)("no session is resumed over %s, so every connection is judged", async (version) => {
   const { edges } = await start();
   await using _ = edges;
   const options = { port: edges.port, host: "127.0.0.1", rejectUnauthorized: false, minVersion: version, maxVersion: version } as const;
@@ -111,7 +111,7 @@ test.each(["TLSv1.2", "TLSv1.3"] as const)("no session is resumed over %s, so no
   first.write("GET /v2/liveness HTTP/1.1\r\nHost: x\r\n\r\n");
   const kept = await session;
   first.destroy();
-  // With the session alone, and with another certificate beside it.
+  // With the session alone, and with another certificate in addition to it.
   const resumed = kept ? { session: kept } : {};
   expect(await overHttp1(edges, { ...options, ...resumed })).toBe("");
   expect(await overHttp1(edges, { ...options, ...resumed, ...shown(wrong.untrusted) })).toBe("");
@@ -121,7 +121,7 @@ test.each(["TLSv1.2", "TLSv1.3"] as const)("no session is resumed over %s, so no
   again.destroy();
 });
 
-test("another authority counts for new connections; those that exist go on", async () => {
+test("another authority counts for new connections; existing ones stay", async () => {
   const { edges } = await start();
   await using _ = edges;
   const old = connectHttp2(edges.url, shown(good));

@@ -11,7 +11,7 @@ import { startEdges } from "./support/startEdges.ts";
 
 const headers = { authorization: "Bearer lkr_x" };
 
-/** Every protocol and form in which a unary call can be written. */
+/** Every protocol and form of a unary call. */
 const transports: Readonly<Record<string, (baseUrl: string, more?: object) => Transport>> = {
   "Connect JSON, HTTP/1.1": (baseUrl, more) => createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: false, ...more }),
   "Connect binary, HTTP/1.1": (baseUrl, more) => createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: true, ...more }),

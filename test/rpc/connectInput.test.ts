@@ -139,7 +139,7 @@ describe("[grpc §2] messages that cannot be read", () => {
     ["keys.updateCredits", '{"keyId":"key_1","nope":1}'],
     ["permissions.createRole", '{"name":null,"nope":1}'],
     ["apis.createApi", "{}"],
-  ])("[grpc §3] everything that is wrong is told at once, at the places of /v2: %s %s", async (procedure, body) => {
+  ])("[grpc §3] all violations are reported together, with the locations of /v2: %s %s", async (procedure, body) => {
     await using edges = await startEdges();
     const path = [...compileRpcRoutes(services)].find(([, { method }]) => procedureName(method) === procedure)?.[0] ?? "";
     await post(edges, `/v2/${procedure}`, "application/json", body);

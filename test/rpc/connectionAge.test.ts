@@ -31,7 +31,7 @@ const start = async (maxAge: number | undefined, silentTimeout?: number): Promis
   return `http://127.0.0.1:${listener.address.port}`;
 };
 
-test("an HTTP/2 client is asked to leave first, and told of its last stream only then; every call is answered", async () => {
+test("an HTTP/2 client is asked to leave first, and gets its last stream only then; every call is answered", async () => {
   const session = connect(await start(100));
   const call = async (): Promise<number | undefined> => {
     const stream = session.request({ ":path": "/" });
@@ -53,7 +53,7 @@ test("every call that reaches a connection which has lasted long enough is answe
   let answered = 0;
   const call = async (session: ClientHttp2Session): Promise<void> => {
     const stream = session.request({ ":path": "/" });
-    // What a client had not sent yet when it heard that it should leave, it refuses by itself, and its caller may try again.
+    // A client that is asked to leave refuses its unsent calls by itself, and its caller may retry.
     stream.on("error", () => expect(stream.rstCode).toBe(constants.NGHTTP2_REFUSED_STREAM));
     stream.on("response", (headers) => {
       expect(headers[":status"]).toBe(200);

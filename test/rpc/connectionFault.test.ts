@@ -29,6 +29,9 @@ test.each([
   expect(isConnectionFault(thrownAt(...places))).toBe(false);
 });
 
-test.each([undefined, null, "text", { stack: `    at ${core}` }])("what is thrown and is no Error may concern everything: %j", (thrown) => {
-  expect(isConnectionFault(thrown)).toBe(false);
-});
+test.each([undefined, null, "text", { stack: `    at ${core}` }])(
+  "a thrown value that is not an Error may concern everything: %j",
+  (thrown) => {
+    expect(isConnectionFault(thrown)).toBe(false);
+  },
+);

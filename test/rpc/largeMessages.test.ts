@@ -3,7 +3,7 @@ import { inTurns } from "../../src/platform/codec/largeMessages.ts";
 
 const caller = (...path: string[]) => ({ path, signal: undefined });
 
-/** So many steps, each of which leaves its name. */
+/** A task of several steps. Each step records the task's name. */
 function* work(name: string, steps: number, done: string[]): Generator<void, string> {
   for (let i = 0; i < steps; i++) {
     done.push(name);
@@ -12,7 +12,7 @@ function* work(name: string, steps: number, done: string[]): Generator<void, str
   return name;
 }
 
-test("[attack B3] large messages are handled one at a time, however many a caller has, another's is next but one", async () => {
+test("large messages are handled one at a time, however many a caller has, another's is next but one", async () => {
   const done: string[] = [];
   const hogs = Array.from({ length: 100 }, () => inTurns(caller("hog", "address"), work("hog", 3, done)));
   expect(await inTurns(caller("b", "address"), work("b", 3, done))).toBe("b");
@@ -21,7 +21,7 @@ test("[attack B3] large messages are handled one at a time, however many a calle
   await Promise.all(hogs);
 });
 
-test("[attack B3] each step of a large message has a turn of the event loop of its own", async () => {
+test("each step of a large message has a turn of the event loop of its own", async () => {
   const done: string[] = [];
   let isOver = false;
   const other = (): void => {
@@ -34,7 +34,7 @@ test("[attack B3] each step of a large message has a turn of the event loop of i
   expect(done.join("")).not.toContain("aa");
 });
 
-test("[attack B3] what nobody waits for any more is not begun, or not continued", async () => {
+test("a task whose caller has gone is not started, or not continued", async () => {
   const done: string[] = [];
   const controller = new AbortController();
   const { signal } = controller;
@@ -53,7 +53,7 @@ test("[attack B3] what nobody waits for any more is not begun, or not continued"
   expect((await outcomes).map(({ status }) => status)).toEqual(Array(11).fill("rejected"));
 });
 
-test("[attack B3] work that fails lets the next begin", async () => {
+test("work that fails lets the next begin", async () => {
   // biome-ignore lint/correctness/useYield: it fails in its first step
   function* fail(): Generator<void, void> {
     throw new Error("broken");

@@ -11,7 +11,7 @@ import { startEdges } from "./support/startEdges.ts";
 
 const caller: Caller = { rootKeyId: "rk_1", name: undefined, expires: undefined, grants: unrestrictedGrants };
 
-/** Edges whose authentication waits until it is told to go on, and which count the calls in work. */
+/** Edges whose authentication waits for a signal, and which count the calls in flight. */
 const startCounting = async () => {
   const gate = Promise.withResolvers<void>();
   const seen = { entered: 0, left: 0 };

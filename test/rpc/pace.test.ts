@@ -3,7 +3,7 @@ import { createPace } from "../../src/platform/http/pace.ts";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("[attack B5] of what comes all at once so much begins in each turn, and callers take turns", async () => {
+test("of many simultaneous starts a bounded number begins in each turn, and callers take turns", async () => {
   const pace = createPace(3);
   const begun: string[] = [];
   const come = (caller: string, name: string): void => {
@@ -15,7 +15,7 @@ test("[attack B5] of what comes all at once so much begins in each turn, and cal
   expect(begun).toEqual(["hog 0", "hog 1", "hog 2"]);
   await turn();
   expect(begun.slice(3)).toEqual(["hog 3", "other", "hog 4"]);
-  // Whoever comes meanwhile does not pass those that wait.
+  // Later arrivals do not overtake those that wait.
   come("other", "late");
   await turn();
   await turn();

@@ -95,7 +95,7 @@ describe("the steps of a call", () => {
     expect(refused).toEqual([]);
   });
 
-  test("who calls is what the edge says, also where it has to look it up", async () => {
+  test("the edge identifies the caller, even when it has to look it up", async () => {
     const other = { ...caller, rootKeyId: "rk_2" };
     const { steps } = serve({ findCaller: () => Promise.resolve(other) });
     expect(steps).toEqual([]);
@@ -103,12 +103,12 @@ describe("the steps of a call", () => {
     expect(steps).toContain("invoke for rk_2, body.key");
   });
 
-  test("what is wrong with the headers is told before what is wrong with the message", () => {
+  test("a problem with the headers is reported before one with the message", () => {
     const { steps } = serve({}, { location: "header.grpc-timeout", message: "not a duration of this protocol" });
     expect(steps).toContain("invoke for rk_1, header.grpc-timeout, body.key");
   });
 
-  test("what a procedure never hears of is counted by the edge, but not a caller that is refused", () => {
+  test("a call that never reaches its procedure is counted by the edge, except when its caller is refused", () => {
     expect(serve({ checkHead: failing("not_implemented") })).toMatchObject({
       steps: ["caller", "not_implemented"],
       refused: ["not_implemented"],

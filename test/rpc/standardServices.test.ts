@@ -28,7 +28,7 @@ describe.each(Object.entries(transports))("[grpc §1] health over %s", (_name, t
     await expect(client.check({ service: "latchkey.v2.Nothing" })).rejects.toMatchObject({ code: Code.NotFound });
   });
 
-  test("watchers hear of every change, and their streams end with NOT_SERVING when draining begins", async () => {
+  test("watchers get every change, and their streams end with NOT_SERVING when draining begins", async () => {
     await using edges = await startEdges();
     const client = createClient(Health, transport(edges.url));
     const seen: Status[] = [];

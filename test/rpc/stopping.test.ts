@@ -82,7 +82,7 @@ describe("[protocol §9] stopping", () => {
         frame(data, endStream, stream, Buffer.from('{"key":"sk_1"}')),
       ]);
     const settingsHeard = "\0\x04\x01\0\0\0\0";
-    /** The frame by which a server names the last stream that it serves, without an error, as text of Latin-1. */
+    /** A GOAWAY frame without an error, with the last stream that the server serves, as text of Latin-1. */
     const goaway = (lastStream: string): string => `\0\0\x08\x07\0\0\0\0\0${lastStream}\0\0\0\0`;
     const [anyStream, firstStream, noStream] = ["\x7f\xff\xff\xff", "\0\0\0\x01", "\0\0\0\0"].map(goaway) as [string, string, string];
     const withSettings = async (port: number) => {
@@ -96,7 +96,7 @@ describe("[protocol §9] stopping", () => {
       await using edges = await startEdges({ linger: 60_000 });
       const known = await withSettings(edges.port);
       const fresh = await openRaw(edges.port);
-      // What came before a connection that is answered has been accepted.
+      // Earlier connections were accepted before one that is answered.
       const later = await openRaw(edges.port);
       await later.send(liveness);
       await later.until(/\}$/);
@@ -114,7 +114,7 @@ describe("[protocol §9] stopping", () => {
       await stopped;
     });
 
-    test("what crosses the GOAWAY is not begun, and the client told so", async () => {
+    test("a request that crosses the GOAWAY is not started, and the client learns it", async () => {
       const gate = Promise.withResolvers<object>();
       await using edges = await startEdges({ invoke: () => gate.promise, linger: 60_000 });
       const connection = await withSettings(edges.port);

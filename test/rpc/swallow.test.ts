@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { swallowStream } from "../../src/platform/http/drain.ts";
 
-test("[attack B8] of a body that nobody reads, one piece is taken in each turn of the event loop", async () => {
+test("one piece of an unread body is taken in each turn of the event loop", async () => {
   const pieces = 20;
   const source = Readable.from(Array.from({ length: pieces }, () => Buffer.alloc(64 * 1024)));
   let turn = 0;

@@ -46,7 +46,7 @@ test("with TLS the ALPN decides, and no ALPN is HTTP/1.1", async () => {
   plain.destroy();
 });
 
-test("a new certificate is used for new connections, and those that exist go on", async () => {
+test("a new certificate is used for new connections, and existing ones stay", async () => {
   await using edges = await start();
   const before = await open(edges.port);
   expect([nameOf(before), (await getLiveness(before)).includes("200 OK")]).toEqual(["first", true]);

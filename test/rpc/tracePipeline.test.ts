@@ -8,7 +8,7 @@ import type { SpanAttributes } from "../../src/platform/telemetry/tracing/tracer
 
 const caller: Caller = { rootKeyId: "rk_1", name: undefined, expires: undefined, grants: unrestrictedGrants };
 
-/** What the span of a call on an edge has that ends so. */
+/** The span of a call on an edge with this outcome. */
 const spanOf = (edge: EdgeName, outcome: CallOutcome) => {
   const told: { name?: string; attributes?: SpanAttributes; error?: string | undefined } = {};
   const inner: Pipeline = {
@@ -55,7 +55,7 @@ test.each<[CallOutcome, number, string]>([
   expect(spanOf("grpc", outcome)).toMatchObject(expected({ "rpc.status_code": code }));
 });
 
-test("what the service is to blame for is an error, on each edge as its conventions say", () => {
+test("a failure of the service is an error, by each edge's conventions", () => {
   expect(spanOf("v2", "unexpected_error")).toMatchObject({ error: "unexpected_error", attributes: { "http.response.status_code": 500 } });
   expect(spanOf("grpc-web", "service_unavailable")).toMatchObject({
     error: "service_unavailable",

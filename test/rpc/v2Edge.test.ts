@@ -88,7 +88,7 @@ describe("[protocol §5] envelopes", () => {
     }
   });
 
-  test("what is no ServiceError is a 500 that says nothing of it", async () => {
+  test("an error that is not a ServiceError is a 500 without its message", async () => {
     await using edges = await startEdges({ invoke: () => Promise.reject(new TypeError("secret internals")) });
     const response = await post(edges, verify);
     const text = await response.text();

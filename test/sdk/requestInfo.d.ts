@@ -1,2 +1,2 @@
-/** What `fetch` accepts: the client's declarations take it for a global, @types/node does not have it. */
+/** The argument of `fetch`: the client's declarations expect it as a global, which @types/node lacks. */
 type RequestInfo = Parameters<typeof fetch>[0];

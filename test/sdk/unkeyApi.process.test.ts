@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { hash } from "node:crypto";
 import { Unkey } from "@unkey/api";
 import { HTTPClient } from "@unkey/api/lib/http.js";
@@ -17,7 +18,7 @@ const collect = async <T>(pages: AsyncIterable<{ readonly result: { readonly dat
   return all;
 };
 
-/** What this client does not have. */
+/** Whether this client lacks a procedure. */
 const unknownToTheClient = (procedure: string): boolean =>
   procedure.startsWith("rootKeys.") ||
   ["permissions.updatePermission", "permissions.updateRole"].includes(procedure) ||

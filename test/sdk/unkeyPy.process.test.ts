@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -12,7 +13,7 @@ import { isNewerThanClients } from "./newerThanClients.ts";
 /** A Python that has what `requirements.txt` here names. A newcomer may not have one; where everything is tested, it is there. */
 const python = process.env.LATCHKEY_TEST_PYTHON;
 
-/** What the program prints in the end. */
+/** The last output of the program. */
 interface Report {
   readonly succeeded: readonly string[];
   readonly known: readonly string[];

@@ -3,7 +3,7 @@ import { type BackgroundPart, createBackgroundWork } from "../../src/service/bac
 
 const never = new AbortController().signal;
 
-/** Parts that note what they are told, and what else a test gives them to do. */
+/** Parts that record their calls, with the behaviour that a test adds. */
 const bench = (parts: Readonly<Record<string, Partial<Omit<BackgroundPart, "name">>>>, stopWithin = 60_000) => {
   const told: string[] = [];
   const late: (readonly [string, number])[] = [];
@@ -35,7 +35,7 @@ test("parts start in their order, each when the one before has started, and stop
   expect(told).toEqual(["start a", "start b", "start c", "stop c", "stop b", "stop a"]);
 });
 
-test("what never started is not stopped, and nothing is stopped twice", async () => {
+test("a part that never started is not stopped, and none is stopped twice", async () => {
   const { work, told } = bench({ a: {}, b: {} });
   await work.stop();
   expect(told).toEqual([]);
@@ -45,7 +45,7 @@ test("what never started is not stopped, and nothing is stopped twice", async ()
   expect(told).toEqual(["start a", "start b", "stop b", "stop a"]);
 });
 
-test("a part that cannot start stops those that had started, and its error is told", async () => {
+test("a part that cannot start stops those that had started, and its error is reported", async () => {
   const { work, told } = bench({ a: {}, b: {}, c: { start: () => Promise.reject(new Error("c is broken")) }, d: {} });
   await expect(work.start(never)).rejects.toThrow("c is broken");
   expect(told).toEqual(["start a", "start b", "start c", "stop b", "stop a"]);
@@ -72,7 +72,7 @@ test("a stop during the start stops what has begun to, and nothing further is st
   expect(told).toEqual(["start a", "start b", "stop b", "stop a"]);
 });
 
-test("a part that does not stop in time is told so by its signal, named, and keeps none from stopping", async () => {
+test("a part that does not stop in time gets an abort signal, is named, and keeps none from stopping", async () => {
   const signals: AbortSignal[] = [];
   const hang = (signal: AbortSignal): Promise<void> => {
     signals.push(signal);
@@ -86,7 +86,7 @@ test("a part that does not stop in time is told so by its signal, named, and kee
   expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
 });
 
-test("what a part that was late fails with after its time is nobody's error", async () => {
+test("a late failure of a part that was too slow is ignored", async () => {
   const { work, late } = bench(
     {
       a: {
@@ -104,7 +104,7 @@ test("what a part that was late fails with after its time is nobody's error", as
   expect(late).toEqual([["a", 20]]);
 });
 
-test("a part that cannot stop keeps none from stopping, and its error is told", async () => {
+test("a part that cannot stop keeps none from stopping, and its error is reported", async () => {
   const { work, told, late } = bench({ a: {}, b: { stop: () => Promise.reject(new Error("b is stuck")) } });
   await work.start(never);
   await expect(work.stop()).rejects.toThrow("b is stuck");

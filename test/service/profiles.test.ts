@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, expect, test } from "vitest";
 import { createLog } from "../../src/platform/telemetry/log.ts";
 import { dataOf, startApi } from "../support/api.ts";

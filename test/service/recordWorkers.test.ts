@@ -4,7 +4,7 @@ import { createWorkerRecorder } from "../../src/service/workers/recordWorkers.ts
 
 const never = new AbortController().signal;
 
-test("[issue 22] a profile is that of the worker that was asked; one that ends, fails or does not serve is an error, and one that nobody wants is dropped", async () => {
+test("a profile comes from the requested worker; one that ends, fails or does not serve is an error, and an unwanted profile is dropped", async () => {
   const sent: (readonly [number, ToWorker])[] = [];
   const recorder = createWorkerRecorder((worker, message) => {
     if (worker > 2) return false;

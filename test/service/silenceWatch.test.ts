@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createSilenceWatch } from "../../src/service/workers/silenceWatch.ts";
 
-test("[issue 22] a worker that leaves three questions in a row unanswered is named, and no other", () => {
+test("a worker that leaves three questions in a row unanswered is named, and no other", () => {
   const asked: number[] = [];
   const silent: number[] = [];
   const watch = createSilenceWatch(
@@ -15,7 +15,7 @@ test("[issue 22] a worker that leaves three questions in a row unanswered is nam
   expect(silent).toEqual([]);
   watch.round([1, 2]);
   expect(silent).toEqual([2]);
-  // It ended; the one in its place begins anew.
+  // It ended; its replacement starts from zero.
   watch.heard(2);
   for (let round = 0; round < 3; round++) watch.round([2]);
   expect(silent).toEqual([2]);

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Edge } from "../../bench/harness/v2Edge.ts";
@@ -11,7 +12,7 @@ import { engines } from "../support/stores.ts";
 
 const CALLER_SPAN = "b7ad6b7169203331";
 
-/** What a caller sends of a trace of its own. */
+/** The trace context that a caller sends. */
 const contextOf = (flags = "01") => {
   const traceId = randomBytes(16).toString("hex");
   return { traceId, headers: { traceparent: `00-${traceId}-${CALLER_SPAN}-${flags}`, tracestate: "vendor=x" } };
@@ -62,7 +63,7 @@ describe.each(engines)("on $name", (engine) => {
   const database = engine.name === "mongo" ? "mongodb" : "sqlite";
 
   test.concurrent.each(["v2", "connect", "grpc", "grpc-web", "grpc-js"] as const)(
-    "a trace goes on over %s, and into the store",
+    "a trace continues over %s, and into the store",
     async (name) => {
       const { server, children, answer } = await traced("apis.createApi", { name: `trace-${name}` }, edgeOf(name));
       expect(server.parentSpanId).toBe(CALLER_SPAN);
@@ -100,7 +101,7 @@ describe.each(engines)("on $name", (engine) => {
     },
   );
 
-  test.concurrent("a trace goes on over the console, too", async () => {
+  test.concurrent("a trace continues over the console, too", async () => {
     const { traceId, headers } = contextOf();
     const page = { "x-latchkey-ui": "1", "sec-fetch-site": "same-origin", "content-type": "application/json", ...headers };
     const response = await fetch(`${api.url}/ui/rpc/latchkey.v2.ApisService/CreateApi`, { method: "POST", headers: page, body: "{}" });
@@ -114,7 +115,7 @@ describe.each(engines)("on $name", (engine) => {
     });
   });
 
-  test.concurrent("what all spans tell of their node, and what the collector is sent", async () => {
+  test.concurrent("attributes that all spans of a node share, and the requests to the collector", async () => {
     const { server } = await traced("apis.listKeys", { apiId: "api_unknown" });
     expect(server.resource).toMatchObject({
       "service.name": "keys",
@@ -168,7 +169,7 @@ describe.each(engines)("on $name", (engine) => {
     }
   });
 
-  test.concurrent("what an edge refuses before its procedure hears of it ends its span, too", async () => {
+  test.concurrent("a call that its edge refuses ends its span, too", async () => {
     const stranger = await traced("keys.getKey", { keyId: "key_1" }, v2(), "nobody");
     expect(stranger.server.attributes["latchkey.outcome"]).toBe("authentication_key_not_found");
     const { traceId, headers } = contextOf();
@@ -234,7 +235,7 @@ describe.each(engines)("on $name", (engine) => {
     }
   });
 
-  test("what runs in the background is in no trace, and every operation in that of its call", () => {
+  test("background work is in no trace, and every operation of a call is in the call's trace", () => {
     const spans = receiver.spans();
     const servers = new Set(spans.filter(({ kind }) => kind === 2).map(({ traceId, spanId }) => `${traceId} ${spanId}`));
     const children = spans.filter(({ kind }) => kind === 3);

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -43,7 +44,7 @@ const nameAt = async (url: string, client?: Issued): Promise<unknown> => {
   return subject.CN;
 };
 
-/** What a new connection is answered with; "" when it ends unanswered. */
+/** The answer on a new connection; "" when it ends without one. */
 const askAt = (url: string, path: string, client?: Issued): Promise<string> =>
   new Promise((resolve) => {
     const shown = client && { cert: client.cert, key: client.key };

@@ -27,7 +27,7 @@ const valuesOf = (text: string): Record<string, number> =>
       .map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ") + 1))]),
   );
 
-test("[issue 22] what is counted is summed over workers; gauges are summed, or the highest or lowest, each by its own rule", () => {
+test("counters are summed over workers; gauges are summed, or the highest or lowest, each by its own rule", () => {
   const pages = createWorkerPages(across);
   pages.take(1, page(3, 1, "Nan", 8));
   pages.take(2, page(4, 0, "0.25", 9));
@@ -45,7 +45,7 @@ test("[issue 22] what is counted is summed over workers; gauges are summed, or t
   expect(lintPage(text)).toEqual([]);
 });
 
-test("[issue 22] a worker that ended takes its gauges with it and leaves what it counted, however often it happens", () => {
+test("a worker that ended takes its gauges with it and leaves what it counted, however often it happens", () => {
   const pages = createWorkerPages(across);
   pages.take(1, page(3, 0, "0.5", 8));
   pages.take(2, page(4, 1, "0.25", 9));

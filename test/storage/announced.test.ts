@@ -13,7 +13,7 @@ const gone = AbortSignal.abort(new Error("the client is gone"));
 
 describe("a store whose writes are announced", () => {
   let clock: TestClock;
-  /** What happened, in order: `+ids` announced, `-ids` forgotten, `?ids` doubted, and the names of writes. */
+  /** The operations in order: `+ids` announced, `-ids` forgotten, `?ids` marked uncertain, and the names of writes. */
   let log: string[];
   let write: () => void;
   let announce: () => void;
@@ -108,7 +108,7 @@ describe("a store whose writes are announced", () => {
     expect(log.at(-1)).toBe("?key_1");
   });
 
-  test("lets an announcement serve the writes of the next second, each of which counts from it", async () => {
+  test("lets an announcement serve the writes of the next second, counted from the announcement", async () => {
     await disable();
     clock.advance(999);
     write = () => clock.advance(1_001);
@@ -124,7 +124,7 @@ describe("a store whose writes are announced", () => {
     expect(log).toEqual([...written, "+key_1", "stored"]);
   });
 
-  test("announces no new object: nobody remembers that it is missing, but this node, and others for a second", async () => {
+  test("announces no new object: only this node may remember that it was missing, and others for a second", async () => {
     const [first, second, third] = ["a", "b", "c"].map((hash) => sampleKey({ hash })) as [KeyDocument, KeyDocument, KeyDocument];
     await store.collection("keys").insertOne(first);
     await store.collection("keys").insertMany([second, third]);
@@ -162,7 +162,7 @@ describe("a store whose writes are announced", () => {
     expect(log.filter((entry) => entry.startsWith("+"))).toEqual(["+key_1", "+key_2,key_3", "+key_4,key_5"]);
   });
 
-  test("announces what is acknowledged as it is: another node may have made it so, and died before anybody could know", async () => {
+  test("announces what is acknowledged as unchanged: another node may have written it and died before its announcement", async () => {
     const modify = createModify(store, "keys");
     await modify("key_1", () => undefined);
     expect(log).toEqual(["keys.findOne", "+key_1", "stored", "-key_1"]);
@@ -173,7 +173,7 @@ describe("a store whose writes are announced", () => {
     await expect(modify("key_1", () => undefined)).rejects.toThrow("could not be announced");
   });
 
-  test("refuses a change that does not name what it changes, and passes on what nobody remembers", async () => {
+  test("refuses a change that does not name its objects, and passes on changes to objects that are never cached", async () => {
     expect(() => store.collection("keys").updateOne({ apiId: "api_1" }, { $set: { enabled: false } })).toThrow("has to name");
     await store.collection("leases").updateOne({ _id: "audit" }, { $set: { holder: "me" } });
     expect(log).toEqual(["leases.updateOne"]);

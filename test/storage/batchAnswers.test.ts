@@ -5,7 +5,7 @@ import { createTestClock } from "../support/testClock.ts";
 
 const LATER = new Date(createTestClock().now());
 
-/** Counters over a driver whose answers to several writes are told here; it grants every one that comes alone. */
+/** Counters over a driver with these answers to batches; it grants every single write. */
 const answering = (...answers: (() => unknown)[]) => {
   const sent: number[] = [];
   const driver = {
@@ -27,7 +27,7 @@ const partly = (writeErrors: readonly object[], { matchedCount = 0, upsertedIds 
 const openAll = (counters: CounterDocuments) => Promise.allSettled(["a", "b"].map((key) => counters.open(key, 5, 9, 1, LATER)));
 const unknown = { status: "rejected", reason: { name: "StoreUnavailableError", outcomeUnknown: true } };
 
-describe("what a server answers to several writes", () => {
+describe("a server's answers to several writes", () => {
   test("one that it undid because of another is sent again, and only that one", async () => {
     const deadlock = { index: 0, code: 112, errmsg: "WriteConflict" };
     const { counters, sent } = answering(partly([deadlock], { upsertedIds: { 1: "b" } }));
@@ -56,7 +56,7 @@ describe("what a server answers to several writes", () => {
     expect(sent).toEqual([2]);
   });
 
-  test("a charge that was done is not granted when nobody knows what the counter is now", async () => {
+  test("an applied charge is not granted when the value of the counter is unknown", async () => {
     const driver = {
       bulkWrite: async () => ({ matchedCount: 2, upsertedIds: {} }),
       find: () => ({

@@ -5,7 +5,7 @@ import { addedText, redactedText, replacedText } from "../../src/platform/storag
 const textOf = (bytes: number, filler = "a"): string => JSON.stringify(filler.repeat(bytes - 2));
 const changed = (before: string | undefined, after: string | undefined) => JSON.parse(replacedText("meta", before, after));
 
-test.each([1_023, 1_024])("[management §4] a value whose JSON has %i bytes is told whole", (bytes) => {
+test.each([1_023, 1_024])("[management §4] a value whose JSON has %i bytes is recorded whole", (bytes) => {
   const value = "a".repeat(bytes - 2);
   expect(changed(undefined, textOf(bytes))).toEqual({ field: "meta", after: value });
   expect(changed(textOf(bytes), undefined)).toEqual({ field: "meta", before: value });
@@ -29,7 +29,7 @@ test("[management §8] a cut never leaves half a character", () => {
       expect(bytes).toBeGreaterThan(1_024 - Buffer.byteLength(filler));
     }
   }
-  // Bytes count, not characters: as many of these are just enough.
+  // The bound is in bytes, not characters: 511 two-byte characters just fit.
   const fits = JSON.stringify("é".repeat(511));
   expect(Buffer.byteLength(fits)).toBe(1_024);
   expect(changed(undefined, fits)).toEqual({ field: "meta", after: "é".repeat(511) });
@@ -40,7 +40,7 @@ test("[management §4] a megabyte is cut like anything else", () => {
   expect(changed(text, undefined)).toEqual({ field: "meta", before: text.slice(0, 1_024), truncated: true });
 });
 
-test("[management §4] what was added, and what is secret", () => {
+test("[management §4] added and secret values", () => {
   expect(JSON.parse(addedText("credits.remaining", -5))).toEqual({ field: "credits.remaining", by: -5 });
   expect(JSON.parse(redactedText("hash"))).toEqual({ field: "hash", redacted: true });
 });

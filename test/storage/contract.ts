@@ -11,7 +11,7 @@ import { testRaces } from "./contract/races.ts";
 import { sampleKey } from "./contract/samples.ts";
 import { testUpdates } from "./contract/updates.ts";
 
-/** What every storage engine promises: one test per sentence of `collection.ts` and `store.ts`. */
+/** The promises of every storage engine: one test per sentence of `collection.ts` and `store.ts`. */
 export const testStore = (engine: Engine): void => {
   describe(`the ${engine.name} store`, () => {
     let stores: readonly [Store, Store];

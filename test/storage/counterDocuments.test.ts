@@ -77,7 +77,7 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
     await dropMongoDatabase(url);
   });
 
-  test("each is told what it would be told alone, whatever becomes of the others", async () => {
+  test("each call gets the answer that it would get alone, whatever happens to the others", async () => {
     const counter = fc.record({ seq: fc.integer({ min: 4, max: 6 }), current: fc.nat({ max: 4 }), previous: fc.nat({ max: 1 }) });
     const step = fc.record({
       kind: fc.constantFrom("read", "add", "add", "open", "open", "roll", "refund"),

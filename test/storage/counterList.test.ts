@@ -76,7 +76,7 @@ describe.each(engines)("on $name", (engine) => {
     }
   };
 
-  test("[management §3] a page reads of each length of window about as many counters as it shows, whatever else is there", async () => {
+  test("[management §3] for each length of window a page reads about as many counters as it shows, whatever else is stored", async () => {
     let read = 0;
     let reads = 0;
     const store = interceptStore(await engine.open(), async (operation, { collection, name }) => {
@@ -200,7 +200,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(await walk.next()).toEqual({ done: true, value: undefined });
   });
 
-  test("[issue 5] of counters under a clock that was turned only those of its run are listed", async () => {
+  test("under a test clock only the counters of its run are listed", async () => {
     const store = await engine.open();
     const counters = store.counters;
     for (const run of ["", "start:1#", "start:10#"])

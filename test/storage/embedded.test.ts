@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { engines } from "../support/stores.ts";
 import { testStore } from "./contract.ts";
 

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/platform/base/clock.ts";
 import { type GuardedStore, guardStore, type StoreState } from "../../src/platform/storage/decorators/guardStore.ts";
@@ -65,7 +66,7 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
     expect(guarded.state()).toBe("up");
   });
 
-  test("ends a find that ran out of time: its parts would go on for nobody, and take turns from others", async () => {
+  test("ends a find that ran out of time: its parts would run for no caller, and take turns from others", async () => {
     const seen: (AbortSignal | undefined)[] = [];
     const endless: Store = {
       ...faulty,
@@ -121,7 +122,7 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
     await comeBack();
   });
 
-  test("a read that takes too long does not make a store away that answers a ping", async () => {
+  test("a slow read does not make a store unavailable that answers a ping", async () => {
     // A ping writes: on a busy machine that takes its time.
     const patient = guardStore(faulty, { clock: systemClock, operationTimeout: 200, pingTimeout: 30_000 });
     const patientKeys = patient.collection("keys");
@@ -133,7 +134,7 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
     expect(await patientKeys.find({}).toArray()).toEqual([]);
   });
 
-  test("a write that another one kept waiting too long does not make a store away that answers a ping", async () => {
+  test("a write delayed by another one does not make a store unavailable that answers a ping", async () => {
     const stuck: Store = {
       ...faulty,
       isInProcess: false,
@@ -151,7 +152,7 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
     expect(await guardedStuck.collection("keys").find({}).toArray()).toEqual([]);
   });
 
-  test("fails at once while the store is away: nothing is sent, so the outcome is known", async () => {
+  test("fails at once while the store is down: nothing is sent, so the outcome is known", async () => {
     faulty.behave("hangs");
     await failure(keys().findOne({}));
     const refused = await Promise.all([
@@ -180,7 +181,7 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
     expect(await keys().find({}).toArray()).toHaveLength(1);
   });
 
-  test("one failure of a store that is well otherwise does not keep it away", async () => {
+  test("a single failure does not keep a healthy store unavailable", async () => {
     faulty.behave("fails");
     const failed = failure(keys().findOne({}));
     faulty.behave("well");
@@ -188,7 +189,7 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
     await eventually(() => expect(guarded.state()).toBe("up"));
   });
 
-  test("tells of each change once, with its cause and how long it lasted", async () => {
+  test("reports each change once, with its cause and how long it lasted", async () => {
     faulty.behave("fails");
     await Promise.all([failure(keys().findOne({})), failure(keys().findOne({})), failure(keys().insertOne(sampleKey()))]);
     await comeBack();

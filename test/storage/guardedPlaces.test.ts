@@ -13,7 +13,7 @@ const hog: Behalf = { caller: { rootKeyId: "rk_hog" } };
 const other: Behalf = { caller: { rootKeyId: "rk_other" } };
 const FLOOD = 200;
 
-/** A store with two places, whose operations do nothing, and end when they are told to. */
+/** A store with two places, whose operations do nothing and end when a test ends them. */
 const gatedStore = () => {
   const running: (() => void)[] = [];
   const begun: CollectionName[] = [];
@@ -42,7 +42,7 @@ const guarded = (store: Store, options: Partial<GuardOptions> = {}) =>
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("[attack B9] a flood of one caller keeps neither others nor background work waiting", async () => {
+test("a flood of one caller keeps neither others nor background work waiting", async () => {
   const { store, running, begun } = gatedStore();
   const { collection } = guarded(store);
   const order: string[] = [];
@@ -64,7 +64,7 @@ test("[attack B9] a flood of one caller keeps neither others nor background work
   expect(order.indexOf("background")).toBeLessThan(4);
 });
 
-test("a place is held until its operation has really ended, whoever still waits for it", async () => {
+test("a place is held until its operation has really ended, even when its caller has gone", async () => {
   const { store, running, begun } = gatedStore();
   const { collection } = guarded(store, { operationTimeout: 20 });
   const late = collection("keys").findOne({ _id: "none" }, hog);
@@ -96,7 +96,7 @@ test("an operation that is aborted while it waits is never sent, and rejects at 
 
 const server = process.env.MONGODB_URL;
 
-test.skipIf(server === undefined)("[attack B9] a full connection pool serves callers, counters and background work in turn", async () => {
+test.skipIf(server === undefined)("a full connection pool serves callers, counters and background work in turn", async () => {
   const url = freshMongoUrl(server ?? "");
   const engine = openMongoStore({ url: `${url}?maxPoolSize=4` });
   const store = guarded(engine);
@@ -115,9 +115,9 @@ test.skipIf(server === undefined)("[attack B9] a full connection pool serves cal
     ]);
     const ends = Promise.allSettled(flood);
     await Promise.all(few.flat());
-    // Four lines in turn: five of each, and about as many of the flood.
+    // Four lines in turn: five operations of each, and a similar number of the flood's.
     expect(order.length).toBeLessThan(40);
-    // No more of the flood waits than there is room for, and nobody else is refused for that.
+    // The flood waits only as far as there is room, and it alone is refused.
     const refused = (await ends).flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
     expect(refused.length).toBeGreaterThan(0);
     for (const reason of refused) expect(reason).toBeInstanceOf(StoreOverloadedError);

@@ -34,7 +34,7 @@ const withInserts = (insertOne: () => Promise<never>, others: Partial<Store>): S
   ...others,
 });
 
-test("[issue 15, 11] a disk that is slower than a ping may be, and finishes something meanwhile, is not away", async () => {
+test("a disk that is slower than a ping's deadline, but finishes something meanwhile, is available", async () => {
   const progress = Promise.withResolvers<void>();
   const guarded = guardStore(
     withInserts(() => never, { ping: () => never, progress: () => progress.promise }),
@@ -46,7 +46,7 @@ test("[issue 15, 11] a disk that is slower than a ping may be, and finishes some
   expect(guarded.state()).toBe("up");
 });
 
-test("[issue 15, 11] a disk that finishes nothing is away", async () => {
+test("a disk that finishes nothing makes the store unavailable", async () => {
   const guarded = guardStore(
     withInserts(() => never, { ping: () => never, progress: () => never }),
     times,
@@ -55,7 +55,7 @@ test("[issue 15, 11] a disk that finishes nothing is away", async () => {
   expect(guarded.state()).toBe("away");
 });
 
-test("[protocol §9] what was on its way when the store went away ends with its own time: no ping is awaited once more", async () => {
+test("[protocol §9] an operation in flight when the store goes down ends with its own deadline: no further ping is awaited", async () => {
   const failure = Promise.withResolvers<never>();
   const inserts = [() => never, () => failure.promise];
   const guarded = guardStore(
@@ -67,12 +67,12 @@ test("[protocol §9] what was on its way when the store went away ends with its 
   failure.reject(new StoreUnavailableError("broken"));
   await expect(broken).rejects.toMatchObject(unavailable);
   expect(guarded.state()).toBe("away");
-  // As long as the ping may take, were it awaited.
+  // The longest time that a ping may take.
   const late = sleep(30_000, "too late", { ref: false });
   await expect(Promise.race([slow, late])).rejects.toMatchObject({ ...unavailable, tooSlow: true });
 });
 
-test("[issue 15, 11] a store in this process is back when it answers, however late, and is asked once until then", async () => {
+test("a store in this process is back when it answers, however late, and is asked once until then", async () => {
   const answers: PromiseWithResolvers<void>[] = [];
   const ping = () => {
     const answer = Promise.withResolvers<void>();
@@ -91,7 +91,7 @@ test("[issue 15, 11] a store in this process is back when it answers, however la
   await eventually(() => expect(guarded.state()).toBe("up"));
 });
 
-test("[issue 15, 11] each commit and each commit of counters is progress", async () => {
+test("each commit and each commit of counters is progress", async () => {
   expect(inner.progress).toBeDefined();
   const commit = inner.progress?.();
   await inner.collection("keys").insertOne(sampleKey());

@@ -13,7 +13,7 @@ import { sampleKey } from "./contract/samples.ts";
 
 const server = process.env.MONGODB_URL;
 
-describe.skipIf(server === undefined)("a MongoDB server that goes away", () => {
+describe.skipIf(server === undefined)("a MongoDB server that goes down", () => {
   const direct = freshMongoUrl(server ?? "mongodb://127.0.0.1/");
   /** By way of the proxy. */
   let url: string;
@@ -78,7 +78,7 @@ describe.skipIf(server === undefined)("a MongoDB server that goes away", () => {
     await guardedKeys.insertOne(sampleKey());
   });
 
-  test("a driver that waits for ever for an answer is connected anew, also when that does not succeed at once", async () => {
+  test("a driver that waits forever for an answer is connected again, even when that does not succeed at once", async () => {
     // By this clock a question that waits for a second has waited for far longer than the driver's time-outs.
     const clock = { now: systemClock.now, monotonic: () => systemClock.monotonic() * 20 };
     const told: string[] = [];

@@ -9,7 +9,7 @@ import type { KeyDocument } from "../../src/platform/storage/port/documents.ts";
 import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
 import { sampleKey } from "./contract/samples.ts";
 
-/** Collections over one driver of which every write is `write`, as a store makes them when it is asked twice. */
+/** Collections over one driver whose writes are all `write`, as a store makes them. */
 const collectionsOver = (
   write: () => Promise<unknown>,
   findOne: (filter: unknown) => Promise<unknown> = async () => null,
@@ -112,7 +112,7 @@ describe("writes that give a document a unique value", () => {
     expect([sent, looks.length]).toEqual([4, 1]);
   });
 
-  test("look for the value when the server undid the first attempt, and are sent again when nobody has it", async () => {
+  test("look for the value when the server undid the first attempt, and are sent again when no document has it", async () => {
     let sent = 0;
     let looks = 0;
     const [keys] = collectionsOver(
@@ -129,7 +129,7 @@ describe("writes that give a document a unique value", () => {
   });
 });
 
-describe("a deadlock that FerretDB tells of by its message alone", () => {
+describe("a deadlock that FerretDB reports by its message alone", () => {
   const findAndModify = (message: string) => {
     let sent = 0;
     const [keys] = collectionsOver(async () => {
@@ -147,7 +147,7 @@ describe("a deadlock that FerretDB tells of by its message alone", () => {
     expect(await findAndModify("deadlock detected")).toEqual({ sent: 2, error: undefined });
   });
 
-  test("is told apart from other internal errors, which are not repeated", async () => {
+  test("is distinguished from other internal errors, which are not repeated", async () => {
     const { sent, error } = await findAndModify("out of shared memory");
     expect(sent).toBe(1);
     expect(error).toBeInstanceOf(StoreUnavailableError);

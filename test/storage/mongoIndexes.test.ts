@@ -79,14 +79,14 @@ describe.skipIf(!server)("indexes on a MongoDB server", () => {
     ["keys", "liveOfApi", { workspaceId: WORKSPACE_ID, apiId: "api_1", ...live }],
     ["keys", "liveOfIdentity", { workspaceId: WORKSPACE_ID, identityId: "id_1", apiId: "api_1", ...live }],
     ["overrides", "liveOfNamespace", { workspaceId: WORKSPACE_ID, namespaceId: "rlns_1", ...live }],
-  ] as const)("[attack B7] a page of %s is found by %s, which knows what is deleted", async (collection, index, filter) => {
+  ] as const)("a page of %s is found by %s, which knows what is deleted", async (collection, index, filter) => {
     const plan = await planOf(collection, filter, { _id: 1 });
     expect(plan).toContain(`"${index}"`);
     expect(plan).toMatch(knowsDeleted);
   });
 
   test.each(["apis", "namespaces"] as const)(
-    "[management §2] a page of %s that begins with the newest is found by an index",
+    "[management §2] a page of %s that starts with the newest is found by an index",
     async (name) => {
       const ids = Array.from({ length: 1_000 }, (_, i) => `${name === "apis" ? "api" : "rlns"}_${i}`);
       for (const _id of [undefined, { $lte: "s" }, { $in: ids }, { $in: ids, $lt: "s" }]) {
@@ -114,7 +114,7 @@ describe.skipIf(!server)("indexes on a MongoDB server", () => {
     expect(await planOf(collection, filter, sort)).toContain(`"${index}"`);
   });
 
-  test("what has events that are to be moved is found by an index", async () => {
+  test("pending outboxes are found by an index", async () => {
     const [first, ...others] = auditedCollections;
     const rows = rowsOfCollectionsWith("pendingMark", first, others);
     const plan = JSON.stringify(await database.collection(first).aggregate(rows).explain("queryPlanner"));

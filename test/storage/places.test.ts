@@ -5,7 +5,7 @@ import { StoreOverloadedError } from "../../src/platform/storage/port/errors.ts"
 
 const NEVER = 1_000_000;
 
-/** Enters so often, and notes the names of those that have a place in the order in which they get it. */
+/** Enters a line several times, and records the names in the order of their turns. */
 const enterAs = async (places: Places, line: string, times: number, entered: string[], held: Permit[]): Promise<void> => {
   await Promise.all(
     Array.from({ length: times }, async (_, i) => {
@@ -33,7 +33,7 @@ test("one line alone has half of the places, and what waits in it enters in the 
   expect(entered).toEqual(["a0", "a1", "a2", "a3", "a4"]);
 });
 
-test("[attack B9] whoever comes later has a place at once, although nothing of a flood before it ends", async () => {
+test("a new caller has a place at once, although nothing of an earlier flood ends", async () => {
   const places = createPlaces(8, NEVER);
   const entered: string[] = [];
   const held: Permit[] = [];
@@ -43,7 +43,7 @@ test("[attack B9] whoever comes later has a place at once, although nothing of a
   expect(entered).toHaveLength(4);
 });
 
-test("[attack B9] lines are served in turn, so that a flood keeps nobody waiting for more than one of its own for each of theirs", async () => {
+test("lines are served in turn, so a flood delays each call of another line by no more than one of its own", async () => {
   const places = createPlaces(1, NEVER);
   const entered: string[] = [];
   const held: Permit[] = [];
@@ -57,7 +57,7 @@ test("[attack B9] lines are served in turn, so that a flood keeps nobody waiting
   expect(entered.filter((name) => name.startsWith("hog"))).toEqual(Array.from({ length: 50 }, (_, i) => `hog${i}`));
 });
 
-test("[attack B9] when very many wait, those are refused whose line is longest, not those of another", async () => {
+test("when very many wait, those are refused whose line is longest, not those of another", async () => {
   const places = createPlaces(1, NEVER);
   const running = await places.enter("hog", undefined);
   const refused: number[] = [];
@@ -80,7 +80,7 @@ test("[attack B9] when very many wait, those are refused whose line is longest, 
   expect(refused).toHaveLength(51);
 });
 
-test("who waits too long is told that the store has too much to do, and takes no place", async () => {
+test("a caller that waits too long is refused because the store is too busy, and takes no place", async () => {
   const places = createPlaces(1, 10);
   const running = await places.enter("a", undefined);
   const told = await Promise.allSettled([places.enter("a", undefined), places.enter("b", undefined)]);
@@ -89,7 +89,7 @@ test("who waits too long is told that the store has too much to do, and takes no
   expect(places.enter("c", undefined)).not.toBeInstanceOf(Promise);
 });
 
-test("who is aborted while waiting leaves the line at once, with the reason, and the next one has its turn", async () => {
+test("a caller that is aborted while waiting leaves the line at once, with the reason, and the next one has its turn", async () => {
   const places = createPlaces(1, NEVER);
   const running = await places.enter("a", undefined);
   const caller = new AbortController();

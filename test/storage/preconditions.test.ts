@@ -23,7 +23,7 @@ describe.each(engines)("changes under a precondition on $name", (engine) => {
 
   const current = async (): Promise<KeyDocument> => (await store.collection("keys").findOne({ _id: key._id })) ?? expect.unreachable();
 
-  /** The same store, where somebody else changes the key between each look at it and what comes of that, so many times. */
+  /** The same store with a rival that changes the key between a read and its write, this number of times. */
   const rivalled = (times: number): Store => {
     let left = times;
     return interceptStore(store, async (operation, { collection, name }) => {
@@ -41,7 +41,7 @@ describe.each(engines)("changes under a precondition on $name", (engine) => {
     expect(await keys.modify(key._id, () => undefined)).toEqual(after);
   });
 
-  test.each(["delete", "erase", "modify"] as const)("[management §2] %s does nothing when somebody else was faster", async (name) => {
+  test.each(["delete", "erase", "modify"] as const)("[management §2] %s does nothing when another caller was faster", async (name) => {
     const keys = createKeysRepository(rivalled(1));
     const precondition = createPrecondition(new Set([tagOf(key)]));
     const change = name === "modify" ? keys.modify(key._id, rename("mine"), { precondition }) : keys[name](key, 1, [], { precondition });
@@ -51,7 +51,7 @@ describe.each(engines)("changes under a precondition on $name", (engine) => {
   });
 
   test.each(["delete", "erase"] as const)(
-    "[management §2] %s of any revision deletes however often somebody else is faster",
+    "[management §2] %s of any revision deletes however often another caller is faster",
     async (name) => {
       const precondition = createPrecondition("any");
       expect(await createKeysRepository(rivalled(3))[name](key, 1, [], { precondition })).toBe(true);
@@ -60,7 +60,7 @@ describe.each(engines)("changes under a precondition on $name", (engine) => {
     },
   );
 
-  test("[management §2] a quiet change is a revision to whoever decided before it, and none to whoever asks for one", async () => {
+  test("[management §2] a quiet change is a revision for earlier decisions, and none for clients' ETags", async () => {
     const keys = createKeysRepository(store);
     await keys.modify(key._id, () => ({ ...rename("quiet")(), quiet: true }));
     const after = await current();
@@ -87,7 +87,7 @@ describe.each(engines)("changes under a precondition on $name", (engine) => {
     expect(await apis.find("api_1")).toMatchObject({ protected: true });
   });
 
-  test("[management §2] an override that is deleted while it is set is not made anew", async () => {
+  test("[management §2] an override that is deleted while it is set is not created again", async () => {
     const settings = { namespaceId: "rlns_1", identifier: "user", limit: 1, duration: 1_000 };
     const overrides = createOverridesRepository(store);
     await overrides.set(settings, "rlor_1", 1, () => []);

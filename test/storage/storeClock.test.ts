@@ -45,7 +45,7 @@ describe("the store's clock", () => {
     expect(clock.uncertainty()).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test("goes by the server's time, whatever this machine's says, within the uncertainty that it tells", () => {
+  test("uses the server's time, whatever this machine's says, within the uncertainty that it reports", () => {
     const { clock, look, advance, serverTime } = scene();
     look(3, 5);
     expect(clock.uncertainty()).toBeLessThanOrEqual(9);
@@ -72,7 +72,7 @@ describe("the store's clock", () => {
     }
   });
 
-  test("goes by the most exact of the last eight looks", () => {
+  test("uses the most exact of the last eight readings", () => {
     const { clock, look, advance, serverTime } = scene();
     look(0, 0);
     for (let i = 0; i < 7; i++) {
@@ -96,7 +96,7 @@ describe("the store's clock", () => {
     }
   });
 
-  test("never goes back or stands still when the server's lies behind, and meets it at half its speed", () => {
+  test("never goes back or stops when the server's is behind, and approaches it at half its speed", () => {
     const { clock, look, advance, jump, serverTime } = scene();
     for (let i = 0; i < 8; i++) look();
     jump(-10_000);

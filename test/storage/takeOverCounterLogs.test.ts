@@ -91,7 +91,7 @@ describe.skipIf(server === undefined)("a store of 0.11 whose nodes counted in lo
     expect((await open()).engine).toBe("mongo");
   });
 
-  test("opens beside nodes of 0.11 that count in documents", async () => {
+  test("opens next to nodes of 0.11 that count in documents", async () => {
     await insertLease("kept", "documents");
     await insertLease("start 1", "documents", Date.now() + MINUTE);
     await collection("nodes").insertOne({ _id: "somebody", expireAt: new Date(Date.now() + MINUTE) } as never);

@@ -30,7 +30,7 @@ const gated = ({ most = 10, atOnce = 2 } = {}) => {
   return { joinAll, answer, sent, refused };
 };
 
-test("what comes in one turn leaves at its end as one batch, sorted by key", async () => {
+test("all entries of one turn leave at its end as one batch, sorted by key", async () => {
   const { joinAll, sent } = gated();
   joinAll("cab");
   expect(sent).toEqual([]);
@@ -38,7 +38,7 @@ test("what comes in one turn leaves at its end as one batch, sorted by key", asy
   expect(sent).toEqual([["a", "b", "c"]]);
 });
 
-test("what comes while all that may be are under way leaves together as soon as one has been answered", async () => {
+test("entries that arrive while the most batches are in flight leave together after the next answer", async () => {
   const { joinAll, answer, sent } = gated({ atOnce: 2 });
   for (const keys of ["a", "b", "c", "de"]) {
     joinAll(keys);
@@ -57,7 +57,7 @@ test("a batch has no more than it may, nor two of one key; the others leave with
   expect(sent).toEqual([["a", "b", "c"], ["a", "d"], ["a"]]);
 });
 
-test("what waited longer than anybody waits for it is refused, and never sent", async () => {
+test("an entry that waited longer than its caller is refused, and never sent", async () => {
   let now = 1_000;
   vi.spyOn(systemClock, "monotonic").mockImplementation(() => now);
   const { joinAll, answer, sent, refused } = gated({ atOnce: 1 });

@@ -1,4 +1,4 @@
-/** Holds everybody until as many have arrived as it waits for; later ones pass at once. */
+/** Holds all callers until the expected number has arrived; later ones pass at once. */
 export interface ArrivalGate {
   readonly arrive: () => Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
 
-/** What came back from the console. */
+/** An answer of the console. */
 export interface ConsoleAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -19,10 +19,10 @@ export interface SentRequest {
   readonly localAddress?: string;
 }
 
-/** One request with just these headers, `Host` included: `fetch` lets nobody choose them. */
+/** Sends one request with exactly these headers, `Host` included, which `fetch` does not allow. */
 export const send = (url: string, { method = "GET", headers = {}, body, localAddress }: SentRequest = {}): Promise<ConsoleAnswer> =>
   new Promise((resolve, reject) => {
-    // Of a GET or DELETE node would not say that it has a body.
+    // For GET and DELETE, node does not announce a body by itself.
     const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
     const given = Object.fromEntries(
       Object.entries({ ...length, ...headers }).filter(([, value]) => value !== undefined),

@@ -17,10 +17,10 @@ const most = [
   ...["permissions.deleteRole", "permissions.setRolePermissions", "rootKeys.rerollKey"],
 ];
 
-/** Of each namespace what writes most, or in an order of its own: for suites that kill something after each write. */
+/** The procedure of each namespace with most writes, or with an order of writes of its own: for suites that kill a process after each write. */
 export const writingMost: readonly string[] = changing.filter((name) => most.includes(name));
 
-/** What a node writes beside its calls. */
+/** The collections that a node writes in the background. */
 export const background: readonly CollectionName[] = ["changes", "audit", "leases", "counters", "nodes", "system"];
 /** A text that nothing else has. */
 export const unique = (stem: string): string => `${stem}.${crypto.randomUUID()}`;
@@ -51,11 +51,11 @@ const bodies: Readonly<Record<string, (objects: Objects) => object>> = {
   },
   "permissions.createRole": () => ({ name: unique("role"), permissions: [unique("a"), unique("b")] }),
   "permissions.setRolePermissions": ({ role }) => ({ role, permissions: [unique("a"), unique("b")] }),
-  // Afterwards nobody finds them by the name that they were called by.
+  // After the change, the old name finds nothing.
   "permissions.updatePermission": ({ permission }) => ({ permission, slug: unique("renamed") }),
   "permissions.updateRole": ({ role }) => ({ role, name: unique("renamed") }),
 };
 
-/** The body of a valid request that takes as many writes as the procedure ever needs. */
+/** The body of a valid request that causes the most writes of its procedure. */
 export const manyWritesOf = (procedure: string, objects: Objects): object =>
   (bodies[procedure] ?? ((all: Objects) => bodyOf(procedure, all)))(objects);

@@ -7,7 +7,7 @@ import { encoder } from "../../src/platform/codec/encoder.ts";
 import { type Finding, prefixFindings } from "../../src/platform/codec/rules/findings.ts";
 import { validator } from "../../src/platform/codec/rules/validator.ts";
 
-/** One message type on /v2, by the parts of which the edges make theirs. */
+/** The codec of one message type on /v2, made of the same parts as those of the edges. */
 export interface Codec<D extends DescMessage = DescMessage> {
   /** Reads parsed JSON; reports every violation at once, at its place: `body.ratelimits[1].limit` (protocol §§3, 4, 6). */
   decode(json: unknown): Decoded<D>;

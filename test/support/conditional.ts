@@ -21,7 +21,7 @@ const withOption = (option: typeof etag): ReadonlyMap<string, string> =>
 export const showing: ReadonlyMap<string, string> = withOption(etag);
 export const asking: ReadonlyMap<string, string> = withOption(if_match);
 
-/** Objects of which each procedure can change something; `rootKey` is the secret of `rootKeyId`. */
+/** Objects for each procedure to change; `rootKey` is the secret of `rootKeyId`. */
 export interface Subjects extends Objects {
   readonly rootKey: string;
 }
@@ -34,7 +34,7 @@ export const createSubjects = async (run: Run, procedures: readonly string[] = p
     procedures.filter((procedure) => !ofRootKeys(procedure)),
   );
   if (objects.keyId !== nothing.keyId) {
-    // What the procedures that take something away are to find.
+    // Objects for the procedures that remove something.
     await run.data("keys.addPermissions", { keyId: objects.keyId, permissions: [objects.permission, run.unique("kept")] });
     await run.data("keys.addRoles", { keyId: objects.keyId, roles: [objects.role] });
   }
@@ -51,7 +51,7 @@ interface Sent {
 }
 
 export interface Tagged extends Answer {
-  /** Of a success. */
+  /** ETag of a success. */
   readonly etag: string | null;
   readonly replayed: boolean;
 }

@@ -8,8 +8,8 @@ const documented = new Map(
 );
 
 /**
- * Fails the test when a procedure answers an error that its page in the reference does not name. What is no answer of a procedure
- * (another address, another method, a form of the call that gRPC does not have) is not looked at.
+ * Fails the test when a procedure answers an error that its reference page does not name. Errors that do not come from a procedure
+ * (another address, another method, a form of the call that gRPC does not have) are ignored.
  */
 export const expectDocumented = (procedure: string, { body: { error } }: Answer): void => {
   if (error === undefined) return;

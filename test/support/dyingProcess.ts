@@ -5,7 +5,7 @@ import type { Store } from "../../src/platform/storage/port/store.ts";
 /**
  * Does the same work again and again, each time as a process that dies after one more write, until one lives.
  * @param work by way of a store that is gone once the process is dead; may reject then.
- * @returns the writes after which the last one would have died.
+ * @returns the number of writes that the surviving process was allowed.
  */
 export const dyingAfterEachWrite = async (store: Store, work: (store: Store) => Promise<void>): Promise<number> => {
   for (let writes = 1; ; writes++) {

@@ -179,7 +179,7 @@ const checked = (edge: Edge): Edge => ({
   },
 });
 
-/** Whatever goes over it is held against `openapi.json`. */
+/** Checks every call and answer of an edge against `openapi.json`. */
 const describedEdge = (edge: Edge): Edge => ({
   ...edge,
   call: async (procedure, body, rootKey, exchange) => {

@@ -6,7 +6,7 @@ import { errorStatus } from "../../src/platform/http/errorStatus.ts";
 import { expectDescribed } from "./described.ts";
 import { expectDocumented } from "./documentedErrors.ts";
 
-/** What came back over HTTP, before anything is made of it. */
+/** An answer over HTTP with its raw parts. */
 export interface HttpAnswer extends Answer {
   readonly headers: Headers;
   readonly text: string;
@@ -42,7 +42,7 @@ export const request = async (url: string, path: string, options: HttpRequest = 
   const answer: HttpAnswer = { status, headers: headersOf(response), text, body: text === "" ? {} : JSON.parse(text) };
   expectDocumented(path, answer);
   const isText = typeof body === "string" || body instanceof Uint8Array;
-  // Of a request that was refused it is not looked at; that one need not be JSON.
+  // The body of a refused request is not checked and need not be JSON.
   const sent: unknown = isText && status === 200 ? JSON.parse(Buffer.from(body).toString()) : body;
   if (method === "POST") expectDescribed(path, sent, answer, answer.headers.get("content-type") ?? "");
   return answer;

@@ -17,11 +17,11 @@ import type { Store } from "../../src/platform/storage/port/store.ts";
 import { newDocument } from "../../src/platform/storage/repositories/shared/audited.ts";
 
 const clock = systemClock;
-/** Of the person whom `fillPerson` makes. */
+/** Name of the person that `fillPerson` makes. */
 export const NAME = "dave_7731";
 const noLeases = { acquire: async () => true, release: async () => undefined };
 
-/** What an erasure works with, on a node whose mover has the log to itself. */
+/** The dependencies of an erasure, on a node whose mover is the only writer of the log. */
 export const erasureOn = (store: Store): EraseIdentityDeps => {
   const auditLog = createAuditLogRepository(store);
   return {
@@ -84,7 +84,7 @@ export const fillPerson = async (store: Store): Promise<void> => {
   }
 };
 
-/** The collections in which something of the person is left. */
+/** The collections that still contain data of the person. */
 export const remainsOf = async (store: Store): Promise<string[]> => {
   const names = ["identities", "keys", "audit", "system", "idempotency"] as const;
   const found = await Promise.all(names.map(async (name) => JSON.stringify(await store.collection(name).find({}).toArray())));

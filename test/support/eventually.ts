@@ -1,4 +1,4 @@
 import { vi } from "vitest";
 
-/** Waits until `look` no longer throws, as long as any machine may take; resolves to what it returned. */
+/** Waits until `look` no longer throws, at most 90 s for the slowest machine. Resolves to its value. */
 export const eventually = <T>(look: () => T | Promise<T>): Promise<T> => vi.waitFor(look, { timeout: 90_000, interval: 20 });

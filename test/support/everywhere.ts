@@ -17,7 +17,7 @@ const chosen = (edges: readonly Edge["name"][]): readonly Edge["name"][] => {
   return named.length === 0 ? edges.slice(0, 1) : named;
 };
 
-/** What tests of one edge and engine work with. `api` and `other` exist while tests run, not while they are defined. */
+/** The tools of tests on one edge and engine. `api` and `other` exist while tests run, not while they are defined. */
 export interface Run {
   readonly engine: Engine["name"];
   readonly edge: Edge["name"];
@@ -26,7 +26,7 @@ export interface Run {
   readonly other: () => Promise<Api>;
   /** Calls over this run's edge, as the all-powerful root key unless another is given. */
   readonly call: (procedure: string, body: unknown, rootKey?: string, node?: Api) => Promise<Answer>;
-  /** The same, for calls that must succeed. */
+  /** As `call`, for calls that must succeed; resolves to the data. */
   readonly data: (procedure: string, body: unknown, rootKey?: string, node?: Api) => Promise<Record<string, unknown>>;
   /** A text that no other test uses: `stem-v2-7`. */
   readonly unique: (stem: string) => string;
@@ -93,7 +93,7 @@ const onEngine = (engine: Engine, edges: readonly Edge["name"][], define: (run: 
   let startSecond: (() => Promise<Api>) | undefined;
   beforeAll(async () => {
     const store = await engine.open();
-    // A suite takes longer than the two minutes after which sweeps change what is compared here: somebody else is at it.
+    // Suites take longer than two minutes. Hold the lease, or a sweep would change the compared rows.
     await createLeasesRepository(store).acquire("sweep", "this suite", Date.now(), DAY);
     nodes.first = await startApi(engine, { ...options, store });
     startSecond = async () => startApi(engine, { ...options, store: await engine.openBeside(store) });

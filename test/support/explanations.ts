@@ -9,7 +9,7 @@ export interface ExplainedStep {
   readonly facts: Record<string, unknown>;
 }
 
-/** What keys.explain answers. */
+/** The data of an answer of keys.explain. */
 export interface Explanation {
   readonly code: string;
   readonly valid: boolean;

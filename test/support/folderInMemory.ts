@@ -15,10 +15,10 @@ const freeBytes = (): number => {
 };
 
 /**
- * Has temporary files made in memory, by this process and those that it starts, unless `TMPDIR` says where: stores of tests wait for
- * the disk at each write, and what a test ends with SIGKILL finds its files there all the same. Does nothing on systems without
- * `/dev/shm`, or with less than 4 GiB free there. What it returns removes the files, also
- * while a process that was killed a moment ago still leaves some.
+ * Puts temporary files of this process and its children into memory, unless `TMPDIR` says where: stores of tests wait for
+ * the disk at each write. A process that starts after a SIGKILL finds the files all the same. Does nothing on systems without
+ * `/dev/shm`, or with less than 4 GiB free there. The returned function removes the files, also
+ * while a process that was just killed is still leaving some.
  */
 export const useFolderInMemory = (): (() => void) => {
   if (process.env.TMPDIR !== undefined || freeBytes() < ROOM) return () => undefined;

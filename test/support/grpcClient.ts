@@ -5,11 +5,11 @@ import { frame, unframe } from "../../src/platform/rpc/wire/frame.ts";
 export interface GrpcAnswer {
   /** Code of gRPC; 0 = success. */
   readonly status: number;
-  /** Of a failure. */
+  /** Message of a failure. */
   readonly message: string;
   /** `grpc-status-details-bin` of a failure, where there is one. */
   readonly details: Uint8Array | undefined;
-  /** Of a success. */
+  /** Answer of a success. */
   readonly response: Uint8Array | undefined;
   /** Without pseudo-headers. */
   readonly headers: Headers;
@@ -47,7 +47,7 @@ const answerOf = (received: IncomingHttpHeaders, trailers: IncomingHttpHeaders, 
 };
 
 /**
- * What suites call over gRPC with. A client of a library needs three times the CPU time of the whole call: those have
+ * The gRPC client of suites. A client library needs three times the CPU time of the whole call: libraries have
  * tests of their own (`test/rpc/connect.test.ts`, `test/api/grpc/`), and are edges of `npm run test:deep`.
  */
 export const createGrpcClient = (url: string): GrpcClient => {
@@ -55,7 +55,7 @@ export const createGrpcClient = (url: string): GrpcClient => {
 
   const opened = (): ClientHttp2Session => {
     if (session !== undefined && !session.closed && !session.destroyed) return session;
-    // Its calls hear of what happens to it.
+    // Its calls report what happens to the session.
     session = connect(url).on("error", () => undefined);
     return session;
   };

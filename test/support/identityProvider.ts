@@ -5,23 +5,23 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import Provider from "oidc-provider";
 
-/** What the provider says of somebody, beside their subject. */
+/** The claims of the provider about a person, in addition to the subject. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** A real OpenID Connect provider on this machine, at which whoever comes is logged in at once. */
+/** A real OpenID Connect provider on this machine that logs everyone in at once. */
 export interface TestProvider extends AsyncDisposable {
   readonly issuer: string;
   /** Claims by subject. */
   readonly accounts: Map<string, Claims>;
-  /** The subject as which whoever has to log in does. */
+  /** Subject of the next login. */
   account: string;
   /** When they did, Unix seconds; undefined: now. */
   loginAt: number | undefined;
   /** Undefined: it works. Else what it answers to everything. */
   trouble: number | undefined;
-  /** What was asked of it, as `GET /auth`. */
+  /** The requests it received, as `GET /auth`. */
   readonly requests: string[];
-  /** Lets services under these origins use it. To be called before anybody signs in. */
+  /** Allows services of these origins to use it. Call it before a person signs in. */
   readonly serve: (...origins: readonly string[]) => void;
   /** Settings of a service that uses it. */
   readonly env: Readonly<Record<string, string>>;
@@ -66,7 +66,7 @@ export const startProvider = async (permissions: object, configuration: object =
         pkce: { required: () => true },
         interactions: { url: () => "/interaction" },
         findAccount: (_context: unknown, id: string) => ({ accountId: id, claims: () => ({ ...provider.accounts.get(id), sub: id }) }),
-        // Nobody is asked whether they agree.
+        // Consent is given without asking.
         // biome-ignore lint/suspicious/noExplicitAny: the package comes without types
         loadExistingGrant: async ({ oidc: { provider: own, client, session } }: any) => {
           const grant = new own.Grant({ clientId: client.clientId, accountId: session.accountId });

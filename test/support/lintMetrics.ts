@@ -13,7 +13,7 @@ const foreign =
   /_(ms|millis|milliseconds|minutes|hours|days|kb|mb|kib|mib|kilobytes|megabytes|percent|counter|gauge|histogram|summary)(_|$)/;
 
 /**
- * What is wrong with a page by the conventions of Prometheus, which `promtool check metrics` checks as well: names in lower case,
+ * Lists what breaks the conventions of Prometheus on a page, which `promtool check metrics` checks as well: names in lower case,
  * base units, `_total` on counters and on nothing else, help for each, and no series twice.
  */
 export const lintPage = (page: string): readonly string[] => {

@@ -35,7 +35,7 @@ export const plainKey = (key: string = `old_${randomBytes(12).toString("hex")}`)
   hash: hash("sha256", key, "base64"),
 });
 
-/** A key of the library prefixed-api-key: `<prefix>_<short>_<long>`, of which only the long token was hashed. */
+/** A key of the library prefixed-api-key: `<prefix>_<short>_<long>`. Only the long token is hashed. */
 export const prefixedKey = (
   prefix = "acme",
   shortToken: string = randomBytes(5).toString("hex").slice(0, 8),

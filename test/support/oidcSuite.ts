@@ -15,13 +15,13 @@ export interface OidcSuite {
   readonly provider: TestProvider;
   readonly api: Api;
   readonly other: Api;
-  /** What the nodes logged, as text. */
+  /** The log of the nodes as text. */
   readonly logged: () => string;
   /** A browser without a session, at an address of its own unless told; of the first node unless told. */
   readonly person: (node?: Api, address?: string) => Person;
-  /** A browser with a session, of somebody whom the provider knows. */
+  /** A browser with a session of a person that the provider knows. */
   readonly signedIn: (account: string) => Promise<Person>;
-  /** Somebody who has been to the provider and comes back next, to `address`. @param query of the beginning */
+  /** A person who comes back from the provider, next to `address`. @param query of the first address */
   readonly returning: (account?: string, query?: string) => Promise<{ readonly person: Person; readonly address: string }>;
   /** Another node on the same store. */
   readonly startBeside: (env: TestEnvironment) => Promise<Api>;
@@ -33,7 +33,7 @@ export const publicUrl = "https://keys.test";
 export const roundCookie = "__Host-latchkey-oidc";
 export const sessionCookie = "__Host-latchkey";
 
-/** Why the page says that nobody was let in: a word in the address to which the browser is sent. */
+/** The reason why sign-in failed: a word in the address that the browser is redirected to. */
 export const failureIn = ({ status, headers }: ConsoleAnswer): string | null => {
   expect(status).toBe(303);
   return new URL(headers.location ?? "", publicUrl).searchParams.get("oidc");

@@ -1,8 +1,8 @@
 /**
- * What a suite runs on: the embedded engine, and with `MONGODB_URL` that server. `LATCHKEY_TEST_ENGINE=mongo` leaves the
- * embedded engine out, for a second run of what the first has shown for it.
+ * The engines of a suite: the embedded one, and with `MONGODB_URL` that server. `LATCHKEY_TEST_ENGINE=mongo` leaves the
+ * embedded engine out, for a second run in addition to one on the embedded engine.
  *
- * @param mongo makes what runs on the server of this URL.
+ * @param mongo makes the engine on the server of this URL.
  */
 export const onEveryEngine = <T>(embedded: T, mongo: (server: string) => T): readonly T[] => {
   const { MONGODB_URL: server, LATCHKEY_TEST_ENGINE: only } = process.env;

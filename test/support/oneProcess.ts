@@ -10,7 +10,7 @@ const note = (message: unknown): void => void started.push((message as { readonl
 
 subscribe("child_process", note);
 
-// What starts processes needs seconds for each: it is another run, which is named so that whoever reads this knows what to do.
+// Files that start processes need seconds for each and are a run of their own. The message below names it.
 afterAll(() => {
   unsubscribe("child_process", note);
   if (matchesGlob(expect.getState().testPath ?? "", `**/${processFiles}`)) return;

@@ -6,7 +6,7 @@ import { isObject } from "../../src/platform/util/isObject.ts";
 /** The description of `/v2`, as far as tests look into it. */
 export interface Openapi {
   readonly paths: Readonly<Record<string, { readonly post?: Operation }>>;
-  readonly components: { readonly responses: Readonly<Record<string, Response>> };
+  readonly components: { readonly responses: Readonly<Record<string, Response>>; readonly schemas: Readonly<Record<string, object>> };
 }
 
 interface Content {
@@ -36,7 +36,7 @@ const closed = (schema: unknown): unknown => {
     : inner;
 };
 
-/** What is wrong with a value; undefined: nothing. */
+/** Returns what is wrong with a value; undefined: nothing. */
 type Judge = (value: unknown) => string | undefined;
 
 /** Judges requests and answers by the description. */

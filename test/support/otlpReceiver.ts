@@ -14,7 +14,7 @@ export interface ReceivedSpan {
   readonly kind: number;
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
   readonly isError: boolean;
-  /** What all spans of its node tell. */
+  /** Attributes that all spans of a node share. */
   readonly resource: Readonly<Record<string, string | number | boolean>>;
 }
 

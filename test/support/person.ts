@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { type Browser, type ConsoleAnswer, openBrowser, type SentRequest, send } from "./browser.ts";
 
-/** Somebody with a browser that keeps the cookies of every origin apart, on the way to a provider and back. */
+/** A person with a browser that keeps the cookies of each origin apart, on the way to a provider and back. */
 export interface Person {
   /** For calls with the session that was opened. */
   readonly browser: Browser;

@@ -17,7 +17,7 @@ export interface ShownRootKey {
   readonly usedPermissions: readonly { readonly permission: string; readonly lastUsedAt: number }[];
 }
 
-/** What issues a root key answers. */
+/** The answer of procedures that issue a root key. */
 export interface IssuedRootKey {
   readonly keyId: string;
   readonly key: string;
@@ -31,7 +31,7 @@ export interface RootKeyCalls {
   /** All pages. */
   readonly list: (rootKey?: string) => Promise<ShownRootKey[]>;
   readonly shown: (keyId: string) => Promise<ShownRootKey>;
-  /** A read of an API that does not exist: 404 for whoever is let in and may ask. */
+  /** Reads an API that does not exist: 404 for a caller who is authenticated and may read. */
   readonly use: (key: string) => Promise<Answer>;
   readonly expectAccepted: (key: string) => Promise<void>;
   readonly expectRefused: (key: string, reason: string) => Promise<void>;

@@ -2,7 +2,7 @@ import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { compressionGzip, createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { type ErrorDetail, ErrorDetailSchema } from "../../gen/latchkey/v2/errors_pb.ts";
 
-/** Every protocol and form in which a procedure can be called over RPC; answers may be compressed, requests are when long. */
+/** Every protocol and form of a call over RPC. Answers may be compressed; long requests are. */
 export const rpcTransports: Readonly<Record<string, (baseUrl: string) => Transport>> = {
   "Connect JSON": (baseUrl) => createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: false }),
   "Connect binary": (baseUrl) => createConnectTransport({ baseUrl, httpVersion: "2", useBinaryFormat: true }),
@@ -21,7 +21,7 @@ export interface RpcFailure {
   readonly detail: ErrorDetail;
 }
 
-/** What the server answered to a call that must fail. */
+/** The error of a call that must fail. */
 export const failureOf = async (call: Promise<unknown>): Promise<RpcFailure> => {
   try {
     await call;

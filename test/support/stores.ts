@@ -16,7 +16,7 @@ export interface Engine {
   open(): Promise<Store>;
   /** Another prepared store on the same database, as a second process would have it. */
   openBeside(store: Store): Promise<Store>;
-  /** Closes all that was opened; its databases are removed, or emptied for whoever opens one next. For `afterAll`. */
+  /** Closes all opened stores and removes their databases, or empties them for reuse. For `afterAll`. */
   close(): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ interface MongoPlace {
 }
 
 const mongo = (server: string): Engine => {
-  // A new database costs the server five times as much as one that is emptied. The end of the run drops them (wholeRun.ts).
+  // Emptying a database costs the server a fifth of creating one. The end of the run drops them (wholeRun.ts).
   const left: string[] = [];
   const owners = new Map<string, MongoPlace>();
   const users = new Map<string, number>();

@@ -1,6 +1,6 @@
 import type { Clock } from "../../src/platform/base/clock.ts";
 
-/** A clock that stands still until it is told otherwise. */
+/** A clock that is stopped, and moves only when a test sets it. */
 export interface TestClock extends Clock {
   /** Moves both times on. */
   readonly advance: (milliseconds: number) => void;

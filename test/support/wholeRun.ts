@@ -11,7 +11,7 @@ const announce = (): void => {
   );
 };
 
-/** What a run does before its first file and, once it has resolved, after the last one. */
+/** Prepares a run before its first file; the resolved function cleans up after the last one. */
 export default async (): Promise<() => Promise<void>> => {
   announce();
   // Before there are workers: they inherit it.

@@ -151,7 +151,7 @@ describe.each(engines)("the backfill on $name", (engine) => {
     await expectFilled(store);
   });
 
-  test("[management §2] ends with the service, and goes on from there at the next start", async () => {
+  test("[management §2] ends with the service, and continues at the next start", async () => {
     const first = backfillOn(store);
     const running = first.run();
     await first.stop();
@@ -165,7 +165,7 @@ describe.each(engines)("the backfill on $name", (engine) => {
     expect(await stateOf(store)).toMatchObject({ lookedAt: KEYS + IDENTITIES });
   });
 
-  test("[management §2] is one node's as long as its lease lasts, and by several at once does no harm", async () => {
+  test("[management §2] runs on one node during its lease, and does no harm on several at once", async () => {
     expect(await createLeasesRepository(store).acquire("backfill", "another node", clock.now(), 10_000)).toBe(true);
     await backfillOn(store).run();
     expect(await stateOf(store)).toBeUndefined();

@@ -26,7 +26,7 @@ describe.each(places)("the sweep of a process on $name", ({ name, open, close })
   };
   const left = (): Promise<{ removed: number; pulled: number }> => withStoreOf(env, leftIn);
 
-  test("goes on after a kill -9 in the middle", async () => {
+  test("continues after a kill -9 in the middle", async () => {
     await withStoreOf(env, async (store) => {
       const apis = createApisRepository(store);
       const roles = createRolesRepository(store);

@@ -23,7 +23,7 @@ import { createTestClock } from "../support/testClock.ts";
 
 const clock = createTestClock();
 const KEYS = 450;
-/** What is deleted, and what lives beside it. */
+/** The deleted objects, and the live ones next to them. */
 const dead = { apiId: "api_dead", identityId: "id_dead", permissionId: "perm_dead", roleId: "role_dead" };
 const alive = { apiId: "api_alive", identityId: "id_alive", permissionId: "perm_alive", roleId: "role_alive" };
 
@@ -173,7 +173,7 @@ describe.each(engines)("the sweep on $name", (engine) => {
     await expectSwept(store);
   });
 
-  test("is one node's as long as its lease lasts", async () => {
+  test("runs on one node during its lease", async () => {
     clock.advance(120_000);
     expect(await createLeasesRepository(store).acquire("sweep", "another node", clock.now(), 10_000)).toBe(true);
     const before = await keysIn(store);

@@ -6,7 +6,7 @@ import { DuplicateKeyError, StoreUnavailableError } from "../../src/platform/sto
 import type { Store } from "../../src/platform/storage/port/store.ts";
 import { meterStore } from "../../src/platform/telemetry/meterStore.ts";
 
-/** A store of which only `ping`, `findOne` and `collectionsWith` answer, each as `behave` says. */
+/** A store with only `ping`, `findOne` and `collectionsWith`, which all run `behave`. */
 const scripted = (behave: () => Promise<void>): Store => ({
   engine: "embedded",
   clock: systemClock,
@@ -61,7 +61,7 @@ test("every operation is measured with its outcome", async () => {
   expect(seen).toEqual(["keys findOne read ok 5", "system collectionsWith read ok 5", "keys findOne read duplicate_key 5"]);
 });
 
-test("an operation of a store that is away is counted as unavailable", async () => {
+test("an operation of an unavailable store is counted as unavailable", async () => {
   const { seen, store, fail } = record();
   fail(new StoreUnavailableError("gone"));
   await expect(store.ping()).rejects.toThrow();

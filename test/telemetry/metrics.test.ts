@@ -43,7 +43,7 @@ test("a call that an edge refuses is counted, and does not make calls look fast"
   expect(await samples(metrics, "latchkey_call_duration_seconds")).toEqual([]);
 });
 
-test("what callers share is shown with its limit, before anybody has any of it", async () => {
+test("shared resources are shown with their limit before any is used", async () => {
   const metrics = create();
   metrics.capacityLimit("bodies", 1_000);
   expect(await samples(metrics, "latchkey_capacity_")).toEqual([
@@ -80,7 +80,7 @@ test("verifications, rate limits and cache look-ups are counted, also over sever
     'latchkey_ratelimit_decisions_total{result="passed",source="store"} 1',
     'latchkey_ratelimit_decisions_total{result="denied",source="store"} 1',
   ]);
-  // What a node tells the others are checks of callers: quotas and the limit of the workspace's calls are the service's own.
+  // Nodes report checks of callers only: quotas and the workspace's own limit are checks of the service.
   expect(metrics.totals()).toMatchObject({ verifications: 2, limits: 2 });
   expect(await samples(metrics, "latchkey_cache_lookups_total{")).toEqual([
     'latchkey_cache_lookups_total{cache="verification",result="hit"} 2',
@@ -111,7 +111,7 @@ test("version and process are described", async () => {
   expect(text).toMatch(/^process_resident_memory_bytes /m);
 });
 
-test("what sweeps removed adds up by kind, what waits for them is as last seen", async () => {
+test("swept rows add up by kind, and waiting ones are as last counted", async () => {
   const metrics = create();
   metrics.swept("keys", 100);
   metrics.swept("keys", 20);

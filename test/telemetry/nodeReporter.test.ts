@@ -30,7 +30,7 @@ const open = (options: { readonly ping?: () => Promise<void>; readonly write?: (
   return { reporter, rows, removed, errors, totals };
 };
 
-test("[management §7] the first row is written at the start, and every 5 s another with the rates since then; the last is taken away", async () => {
+test("[management §7] the first row is written at the start, and every 5 s another with the rates since then; the last is removed", async () => {
   const { reporter, rows, removed, errors, totals } = open();
   await reporter.start();
   expect(rows).toMatchObject([
@@ -49,7 +49,7 @@ test("[management §7] the first row is written at the start, and every 5 s anot
   expect([removed, errors]).toEqual([["node_1"], []]);
 });
 
-test("[management §7] a store that is away breaks nothing: it is told of, and the next row comes once it is back", async () => {
+test("[management §7] an unavailable store breaks nothing: it is logged, and the next row comes once it is back", async () => {
   let isAway = true;
   const { reporter, rows, errors } = open({ ping: async () => (isAway ? away() : undefined) });
   await reporter.start();

@@ -19,7 +19,7 @@ const open = (options: Partial<TracerOptions> = {}) => {
   const spans = { exported: 0, dropped: 0 };
   const causes = new Set<string>();
   const tracer = openTracer({
-    // Nobody listens there.
+    // This port is closed.
     url: "http://127.0.0.1:9/v1/traces",
     headers: {},
     sampler: "always_on",
@@ -73,7 +73,7 @@ test.each(["traceidratio", "parentbased_traceidratio"])("%s traces about its sha
   expect(count).toBeLessThan(655);
 });
 
-test("at the ratio of the caller's trace id alone, traceidratio heeds nobody's flag", () => {
+test("traceidratio decides by the caller's trace id alone and ignores its flag", () => {
   expect([sampled("traceidratio", 0, from("01")), sampled("traceidratio", 1, from("00"))]).toEqual([false, true]);
 });
 
@@ -84,7 +84,7 @@ test("a malformed context begins a trace of its own", () => {
   expect(begun(`00-${traceId}-b7ad6b7169203331-01-more`)).toMatch(/^(?!0af7)[0-9a-f]{32}$/);
 });
 
-test("what is done for a call is in its trace until the call has its answer, and then in none", async () => {
+test("work for a call is in its trace until the call has its answer, and then in none", async () => {
   await withReceiver(async (receiver) => {
     const { tracer } = open({ url: receiver.url });
     const call = tracer.begin(description, none, "req_1");
@@ -107,7 +107,7 @@ test("what is done for a call is in its trace until the call has its answer, and
   });
 });
 
-test("what fails is rethrown, and its span names its class", async () => {
+test("errors are rethrown, and the span names their class", async () => {
   await withReceiver(async (receiver) => {
     const { tracer, spans } = open({ url: receiver.url });
     const failing = tracer.operation({ system: "sqlite", name: "find", standsAlone: true }, () => Promise.reject(new RangeError("secret")));
@@ -147,7 +147,7 @@ test("a collector that refuses spans has them dropped, and gets the next ones", 
   });
 });
 
-test("of spans that are dropped again and again the log tells once, with how many", () => {
+test("repeatedly dropped spans are logged once, with their number", () => {
   const lines: Record<string, unknown>[] = [];
   const events = createEvents(createLog("info", { write: (line) => lines.push(JSON.parse(line)) }));
   for (let i = 0; i < 1_000; i++) events.spansDropped(128, "connect ECONNREFUSED");

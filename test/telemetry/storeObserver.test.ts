@@ -38,7 +38,7 @@ test("nothing is shown before the first look, and what does not apply is not sho
   expect(await samples("audit_outbox")).toEqual(["latchkey_audit_outbox_documents 0", "latchkey_audit_outbox_age_seconds 0"]);
 });
 
-test("the outbox is counted over all collections, and its age is that of the oldest event as time goes on", async () => {
+test("the outbox is counted over all collections, and the age of its oldest event grows with time", async () => {
   const marks: Readonly<Record<string, readonly string[]>> = {
     keys: [createId("log", 9_990_000), createId("log", 9_999_000)],
     apis: [createId("log", 9_995_000)],

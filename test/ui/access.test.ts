@@ -29,7 +29,7 @@ describe("[console §3] the permission matrix", () => {
     expect(permissionTypes.slice(0, 2).map(({ type }) => type)).toEqual(["api", "ratelimit"]);
   });
 
-  test("what the person does not hold cannot be handed out", () => {
+  test("permissions that the person does not hold cannot be granted", () => {
     const held = ["api.api_1.read_key", "ratelimit.*.limit"];
     expect(holds(held, "api.api_1.read_key")).toBe(true);
     expect(holds(held, "api.*.read_key")).toBe(false);
@@ -116,7 +116,7 @@ describe("[console §3] root keys", () => {
 
 const role = create(RoleSchema, { id: "role_1", name: "accountant", permissions: [{ slug: "invoices.read" }, { slug: "reports.read" }] });
 
-describe("[console §3] who holds it", () => {
+describe("[console §3] holders of a permission", () => {
   test("wildcards above what is asked, and slugs below a wildcard that is asked", () => {
     for (const slug of ["invoices.read", "invoices.*", "*"]) expect(isAnswer(slug, "invoices.read")).toBe(true);
     for (const slug of ["invoices.write", "invoices", "reports.*"]) expect(isAnswer(slug, "invoices.read")).toBe(false);
@@ -175,7 +175,7 @@ describe("[console §3] identities", () => {
   });
 });
 
-test("[console §3] after somebody else's change only what this form changed differs from what is stored", () => {
+test("[console §3] rebased on another editor's change, only the fields that this form changed differ from the stored ones", () => {
   const initial = { name: "one", list: ["a"] };
   expect(isUntouched({ name: "one", list: ["a"] }, initial)).toBe(true);
   const mine = { name: "one", list: ["a", "b"] };

@@ -8,7 +8,7 @@ import { firstPlace, type Place, readBack } from "../../ui/src/pages/audit/readB
 const hour = 3_600_000;
 
 describe("[console §3] the log is read newest first", () => {
-  /** What a service answers that has at most five entries in an answer. */
+  /** A service with at most five entries per answer. */
   const reader = (times: readonly number[]) => (start: number, end: number) => {
     const inside = times.filter((time) => time >= start && time < end);
     const cut = inside.length > 5 && end - start > 1;
@@ -35,7 +35,7 @@ describe("[console §3] the log is read newest first", () => {
     expect(await readAll(times, 30_001 * hour)).toEqual(times.toReversed());
   });
 
-  test("it stops when there is enough, and goes on from there", async () => {
+  test("it stops when there is enough, and continues from there", async () => {
     const { entries, next } = await readBack(firstPlace(100 * hour), 0, 2, reader([1 * hour, 99.2 * hour, 99.5 * hour]));
     expect(entries).toEqual([99.5 * hour, 99.2 * hour]);
     expect(next).toEqual({ end: 99 * hour, length: hour });
@@ -51,7 +51,7 @@ test("[console §3] filters are in the URL", () => {
   });
 });
 
-describe("[management §4] what an entry tells of a change", () => {
+describe("[management §4] the changes in an entry", () => {
   const entry = create(AuditLogSchema, {
     auditLogId: "log_1",
     meta: {

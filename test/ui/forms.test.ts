@@ -55,7 +55,7 @@ test("[console §3] a form sends what was changed and nothing else", () => {
   ]);
 });
 
-test("[console §3] after somebody else's change only what this form changed differs from what is stored", () => {
+test("[console §3] rebased on another editor's change, only the fields that this form changed differ from the stored ones", () => {
   const stored = create(ApiSchema, { ...api, deleteProtection: true });
   const mine = rebased({ ...draftOf(api), name: "billing" }, api, stored);
   expect(changesOf(stored, mine)).toEqual([{ field: "name", before: "payments", after: "billing" }]);

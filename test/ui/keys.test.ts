@@ -30,7 +30,7 @@ const bodyFor = (draft: Partial<KeyDraft>) =>
 const clear = { kind: "clear" } as const;
 const set = <Value>(value: Value) => ({ kind: "set", value }) as const;
 
-test("[console §3] what a form keeps is left out of the body, what it clears is null", () => {
+test("[console §3] kept fields are left out of the body, cleared ones are null", () => {
   expect(bodyFor({})).toEqual({ keyId: "key_1" });
   expect(isUntouched(untouched)).toBe(true);
   expect(bodyFor({ name: clear, externalId: clear, meta: clear, expires: clear, remaining: clear, ratelimits: clear })).toEqual({
@@ -50,7 +50,7 @@ test("[console §3] what a form keeps is left out of the body, what it clears is
   });
 });
 
-test("[console §3] what a form sets is sent as the contract has it", () => {
+test("[console §3] set fields are sent as the contract has them", () => {
   expect(
     bodyFor({
       meta: set('{"plan": "pro"}'),
@@ -192,11 +192,11 @@ test("[console §3] a key's own permissions are those that no role alone gives",
       ],
     }),
   ]);
-  // Nobody knows where "or" comes from: an update must not take it away.
+  // The source of "or" is unknown: an update must not remove it.
   expect(directPermissions(["a.read", "a.*", "or"], sources)).toEqual(["a.*", "or"]);
 });
 
-test("[console §3] acts on many keys: what fails is listed, the others go on, and it can be stopped", async () => {
+test("[console §3] acts on many keys: failures are listed, the others continue, and it can be stopped", async () => {
   const keys = ["key_1", "key_2", "key_3", "key_4"].map((keyId) => create(KeySchema, { keyId }));
   const told: ManyProgress[] = [];
   const run = ({ keyId }: { readonly keyId: string }): Promise<void> =>
@@ -214,7 +214,7 @@ test("[console §3] acts on many keys: what fails is listed, the others go on, a
   ]);
 });
 
-test("[console §2.9] what may be a whole key goes to the search for keys alone", () => {
+test("[console §2.9] a text that may be a whole key goes only to the search for keys", () => {
   expect(findable("acme_3ZVbqeHVyKTr3oZ8Vd4VQp")).toEqual({ mayBeSecret: true, mayBeName: false });
   expect(findable("key_123456789ABCDEFGHJKLMNPQ")).toEqual({ mayBeSecret: false, mayBeName: false });
   expect(findable("a customer with a long name")).toEqual({ mayBeSecret: false, mayBeName: true });

@@ -56,7 +56,7 @@ describe("[console §3] overrides with a preview of which identifiers match", ()
   });
 });
 
-describe("[console §3] what another limit would have done", () => {
+describe("[console §3] the effect of another limit", () => {
   const start = 1_800_000_000_000;
   const check = (at: number, passed = true, identifier = "a", tokens = 1): CheckEvent => ({ time: start + at, identifier, tokens, passed });
   const run = (events: readonly CheckEvent[], limit: number) => replay(events, { limit, duration: 60_000 }, new AbortController().signal);
@@ -129,7 +129,7 @@ describe("live counters", () => {
     expect(windowShape(listed, 1_800_000_200_000)).toMatchObject({ current: 0, previous: 0, used: 0 });
   });
 
-  test("begin with their window where the reader's clock lags", () => {
+  test("start with their window where the reader's clock lags", () => {
     expect(windowShape(listed, 1_799_000_000_000)).toEqual({ current: 4, previous: 10, used: 14, elapsed: 0 });
   });
 });
@@ -172,7 +172,7 @@ describe("durations as people write them", () => {
 });
 
 describe("[console §3] the tail", () => {
-  test("what is followed stands in the URL", () => {
+  test("the followed events are in the URL", () => {
     expect(readFollowed(new URLSearchParams("outcome=VALID&identifier=a"))).toEqual({
       kind: UsageKind.VERIFICATIONS,
       filter: { outcome: { values: ["VALID"] } },
@@ -183,7 +183,7 @@ describe("[console §3] the tail", () => {
     });
   });
 
-  test("a pause holds what arrives, and going on shows it in order", () => {
+  test("a pause holds events that arrive, and resuming shows them in order", () => {
     const first = withArrived(noEvents, [{ n: 1 }, { n: 2 }], 0n, false);
     const held = withArrived(first, [{ n: 3 }], 2n, true);
     expect(held.shown).toEqual(first.shown);

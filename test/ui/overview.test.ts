@@ -39,7 +39,7 @@ describe("[console §3] health of nodes, in words", () => {
   });
 });
 
-test("what nodes did since the page is open is added up from its end, and that of nodes that are gone is forgotten", () => {
+test("activity of nodes since the page was opened is added up from the end, and that of nodes that are gone is dropped", () => {
   const node = (nodeId: string, verificationsPerSecond: bigint) => create(NodeSchema, { nodeId, verificationsPerSecond });
   const empty: NodeHistory = new Map();
   const one = addSample(empty, [node("a", 1n)]);
@@ -91,7 +91,7 @@ describe("[console §3] verifications a second, and denials by reason", () => {
   });
 });
 
-test("keys that need somebody work now, and the most urgent stand in front", () => {
+test("keys that need attention work now, and the most urgent come first", () => {
   const key = (expires: bigint | undefined, remaining: bigint, enabled = true) =>
     create(KeySchema, { ...(expires === undefined ? {} : { expires }), credits: { remaining }, enabled });
   const [late, soon] = [key(300n, 9_007_199_254_740_991n), key(200n, 1n)];

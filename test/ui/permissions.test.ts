@@ -27,7 +27,7 @@ describe("[console §4] greyed buttons derive from the descriptors", () => {
   });
 });
 
-describe("[console §3] what a session may not see is no empty list", () => {
+describe("[console §3] a list that a session may not see is not shown as empty", () => {
   const { searchKeys, getKey } = KeysService.method;
   const { getUsage, getVerifications } = AnalyticsService.method;
   const { listNamespaces } = RatelimitService.method;

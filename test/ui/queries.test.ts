@@ -74,7 +74,7 @@ describe("[console §3] figures open as SQL", () => {
   const [kind, checks] = eventKinds;
   const range = { start: 5n, end: 9n, granularity: UsageGranularity.HOUR };
 
-  test("with their range and filters, whatever stands in them", () => {
+  test("with their range and filters, whatever the filters contain", () => {
     const filters = readFilters(new URLSearchParams("keyId=key_1&tag=it's \\&identifier=ada"), kind);
     const sql = linesSql(kind, range, filters);
     expect(sql).toContain("WHERE time >= 5\n  AND time < 9\n  AND key_id = 'key_1'\n  AND has(tags, 'it\\'s \\\\')");

@@ -31,7 +31,7 @@ const readRow = (row: string) => {
   const [, type, action, rest = ""] = /^([a-z_]+)\.(?:\*|\{[^}]+\})\.([a-z_]+)(.*)$/.exec(row) ?? [];
   return type === undefined ? undefined : { triple: `${type}.*.${action}`, isConditional: /^ when (?!kind)/.test(rest) };
 };
-/** What every request needs, or any request. */
+/** The permissions that every request needs, or that some request needs. */
 const needed = (rows: readonly string[], conditional: boolean): string[] =>
   rows.flatMap((row) => {
     const read = readRow(row);
@@ -57,7 +57,7 @@ describe("templates", () => {
     }
   });
 
-  test("what the console calls, and what that needs, is found", () => {
+  test("the calls of the console, and their permissions, are found", () => {
     expect(ofConsole.length).toBeGreaterThan(40);
     const unread = procedures.flatMap(({ rows }) => rows).filter((row) => readRow(row) === undefined);
     expect([...new Set(unread)].sort()).toEqual([
@@ -77,7 +77,7 @@ describe("templates", () => {
 
   test("read-only sees every page, and changes and spends nothing", () => {
     const spending = ["keys.verifyKey", "ratelimit.limit"];
-    // What explains a denial asks for the permission to verify.
+    // Explaining a denial needs the permission to verify.
     const reading = ofConsole.filter((procedure) => !procedure.changes && ![...spending, "keys.explain"].includes(procedure.name));
     expect(callable("read-only")).toEqual(
       reading

@@ -10,7 +10,7 @@ const { createApi } = ApisService.method;
 
 const made = (): void => logCall({ method: createApi, request: create(createApi.input, { name: "payments" }), at: 0, succeeded: true });
 
-test("[console §3] what failed is retried with growing pauses, never before the service wants it", () => {
+test("[console §3] failed calls are retried with growing pauses, never before the service wants it", () => {
   expect([1, 2, 3, 4, 5, 60].map((failures) => retryDelay(failures, 1))).toEqual([1, 2, 4, 8, 10, 10]);
   expect([1, 6].map((failures) => retryDelay(failures, 30))).toEqual([30, 30]);
 });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { chunks } from "../../src/platform/util/chunks.ts";
 
-test("runs keep the order, hold every item, and are as long as the limit allows", () => {
+test("runs keep the order, hold every item, and have the length that the limit allows", () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: 20 })), fc.integer({ min: 1, max: 30 }), (items, limit) => {
       const runs = chunks(items, limit, (item) => item);

@@ -69,7 +69,7 @@ test("a file that is renamed to it, and one that is written into, are followed",
   expect(told.filter((word) => word !== "key_mismatch")).toEqual(["two", "three"]);
 });
 
-test("what cannot be used is told once for each content, and what was read before stays until it can", async () => {
+test("invalid content is reported once, and the last valid content stays until it is replaced", async () => {
   write("one", "a", "b");
   const { followed, told } = await follow(10);
   write("half…", "a", "b");

@@ -11,14 +11,14 @@ const counting = (bounds: { most: number; longest: number }) => {
   return { made, read };
 };
 
-test("what was made of a text is made once", () => {
+test("a text is parsed once", () => {
   const { made, read } = counting({ most: 2, longest: 5 });
   expect(read("a")).toEqual({ text: "a" });
   expect(read("a")).toBe(read("a"));
   expect(made).toEqual(["a"]);
 });
 
-test("of many texts the latest are remembered, and one that is asked for stays", () => {
+test("the latest of many texts are remembered, and one that is asked for stays", () => {
   const { made, read } = counting({ most: 2, longest: 5 });
   for (const text of ["a", "b", "c", "a", "d", "a", "e", "a"]) read(text);
   expect(made).toEqual(["a", "b", "c", "d", "e"]);
@@ -26,7 +26,7 @@ test("of many texts the latest are remembered, and one that is asked for stays",
   expect(made.at(-1)).toBe("b");
 });
 
-test("a long text is not remembered, nor one of which nothing can be made", () => {
+test("neither a long text nor one that cannot be parsed is remembered", () => {
   const { made, read } = counting({ most: 2, longest: 5 });
   read("too long");
   read("too long");

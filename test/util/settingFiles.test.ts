@@ -33,7 +33,7 @@ test("a named pipe, a device and a directory are refused, not waited for", async
   }
 });
 
-test("a file of more than a megabyte is refused, and nothing of it is told", async () => {
+test("a file of more than a megabyte is refused, and none of its contents are shown", async () => {
   const path = join(directory, "large");
   writeFileSync(path, "x".repeat(1024 ** 2 + 1));
   await expect(read(path)).rejects.toMatchObject(unreadable(path, "has more than 1048576 bytes"));

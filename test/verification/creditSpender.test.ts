@@ -34,7 +34,7 @@ describe.each(engines)("on $name", (engine) => {
   };
   const balance = async (keyId: string): Promise<number | undefined> => (await keys.find(keyId))?.remaining;
 
-  test("[verify §11] of 50 parallel spends of 20 credits exactly 20 succeed, with balances 19 to 0 each once", async () => {
+  test("[verify §11] exactly 20 of 50 parallel spends of 20 credits succeed, with balances 19 to 0 each once", async () => {
     for (let round = 0; round < 10; round++) {
       const keyId = await keyWith(20);
       const credits = createCreditSpender(keys);

@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** What happens to one operation: it works, never reaches the store, or happens and its answer is lost. */
+/** The fate of one operation: it works, never reaches the store, or is applied but its answer is lost. */
 type Fate = "works" | "not sent" | "answer lost";
 
 const elapse = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -141,7 +141,7 @@ test("[verify §11] with a store that fails now and then, never more is granted 
       expect(key.remaining).toBeGreaterThanOrEqual(0);
       expect(sum(spent)).toBeLessThanOrEqual(balance - key.remaining);
       expectDisjoint(spent, key.remaining, balance);
-      // What is gone beyond that was taken by calls that were told it is unknown.
+      // Any further missing credits were spent by calls that were answered "unavailable".
       expect(balance - key.remaining).toBeLessThanOrEqual(sum(results.filter(({ spend }) => spend === "unavailable")) + sum(spent));
     }),
     { numRuns: 400 },

@@ -13,7 +13,7 @@ test("those who hold the same permissions share one set, which weighs with none 
   expect(grants.bytes()).toBeGreaterThan(0);
 });
 
-test("sets that are shared never take more than their bytes; beyond that each weighs with whoever holds it", () => {
+test("shared sets never take more than their bytes; beyond that each counts for its holder", () => {
   const grants = createSharedGrants(10_000);
   const held = Array.from({ length: 1_000 }, (_, n) => grants.of(slugsOf(n)));
   expect(grants.bytes()).toBeLessThanOrEqual(10_000);
@@ -23,14 +23,14 @@ test("sets that are shared never take more than their bytes; beyond that each we
   expect(grants.of(slugsOf(999))).not.toBe(held.at(-1));
 });
 
-test("a set of more than a hundred permissions weighs with whoever holds it", () => {
+test("a set of more than a hundred permissions counts for its holder", () => {
   const grants = createSharedGrants(1_000_000);
   const granted = grants.of(Array.from({ length: 101 }, (_, n) => `slug.${n}`));
   expect(grants.weightOf(granted)).toBeGreaterThan(0);
   expect(grants.bytes()).toBe(0);
 });
 
-test("a set that nobody holds any more takes nothing", async () => {
+test("a set without holders takes nothing", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const grants = createSharedGrants(1_000_000);

@@ -25,7 +25,7 @@ describe.each(engines)("on $name", (engine) => {
   interface Node {
     readonly keys: KeysRepository;
     readonly cache: VerificationCache;
-    /** What every change does on the node that makes it. */
+    /** Called for every change on the node that makes it. */
     readonly announce: (ids: readonly string[]) => void;
     readonly hear: (ids: readonly string[]) => void;
   }
@@ -33,7 +33,7 @@ describe.each(engines)("on $name", (engine) => {
   let store: FaultyStore;
   let node: Node;
 
-  /** A node that hears of no other's changes. */
+  /** A node that receives no changes of other nodes. */
   const createNode = (): Node => {
     const invalidations = createInvalidations(clock);
     const announce = invalidations.invalidate;
@@ -102,7 +102,7 @@ describe.each(engines)("on $name", (engine) => {
 
   const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-  test("a key that was verified lately is read from memory, and costs the store nothing", async () => {
+  test("a recently verified key is read from memory, and costs the store nothing", async () => {
     await node.keys.insert(newKey("a"));
     await existing("a");
     const before = store.calls();
@@ -149,7 +149,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(store.calls()).toBe(before + 5);
   });
 
-  test("a key is remembered no longer than a second after its role was read, of which a change was heard lately", async () => {
+  test("a key is remembered for no longer than a second after the read of a role that has just changed", async () => {
     await node.keys.insert(newKey("a"));
     await node.keys.insert(newKey("b"));
     await existing("a");
@@ -270,7 +270,7 @@ describe.each(engines)("on $name", (engine) => {
       }
     });
 
-    test("a change of which the store never told the outcome", async () => {
+    test("a change whose outcome the store never reported", async () => {
       const key = newKey("a");
       await node.keys.insert(key);
       await existing("a");
@@ -324,7 +324,7 @@ describe.each(engines)("on $name", (engine) => {
     });
   });
 
-  test("while the store is away a warm key is served for 30 seconds, an unknown one at no time called unknown", async () => {
+  test("while the store is down a warm key is served for 30 seconds, and an unknown one is never called unknown", async () => {
     await node.keys.insert(newKey("a"));
     await existing("a");
     store.behave("fails");

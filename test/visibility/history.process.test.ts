@@ -3,7 +3,7 @@ import { writeHistory } from "../../bench/visibilityRuns/history.ts";
 import { sized } from "../support/sized.ts";
 
 const server = process.env.MONGODB_URL;
-/** Whoever has not heard after the second that is promised is asked some times more before a round ends. */
+/** A node that has not seen a change after the promised second is asked a few times more before a round ends. */
 const pause = sized(50, 5);
 
 // The embedded store has one process. `npm run visibility` does the same a thousand times.
@@ -16,7 +16,7 @@ describe.runIf(server)("revocations by nodes that die or lose their connection i
     expect(calls.revoked).toBeGreaterThan(0);
   });
 
-  test("where changes are told after the acknowledgement, from memory, the same finds calls that do not know", async () => {
+  test("when changes are announced after the acknowledgement, the same test finds calls with old answers from memory", async () => {
     // Whether one of a series meets such a call is chance.
     let found = 0;
     for (let series = 1; series <= 5 && found === 0; series++)

@@ -14,7 +14,7 @@ const server = process.env.MONGODB_URL;
 
 // The embedded store has one process.
 describe.runIf(server)("processes on one MongoDB database", { timeout: 180_000 }, () => {
-  test("[protocol §7] [verify §12] every kind of change is seen within 30 s by one that hears of it, and by one that does not", async () => {
+  test("[protocol §7] [verify §12] every kind of change is seen within 30 s by a node that is notified, and by one that is not", async () => {
     const url = freshMongoUrl(server ?? "");
     try {
       await using cluster = await startCluster(url, PAUSES);

@@ -42,7 +42,7 @@ const TOKEN = "the-first-admin-token";
 
 const server = process.env.MONGODB_URL;
 
-describe.runIf(server !== undefined)("[issue 22] the admin port of two workers", () => {
+describe.runIf(server !== undefined)("the admin port of two workers", () => {
   const store = { MONGODB_URL: freshMongoUrl(server ?? "mongodb://127.0.0.1/") };
   let directory: string;
   let receiver: OtlpReceiver;
@@ -70,7 +70,7 @@ describe.runIf(server !== undefined)("[issue 22] the admin port of two workers",
     await dropMongoDatabase(store.MONGODB_URL);
   });
 
-  test("shows metrics for the token only, of all processes, and probes to everybody", async () => {
+  test("shows metrics of all processes with the token only, and probes to every caller", async () => {
     for (const path of ["/livez", "/readyz"]) expect((await ask(service.adminUrl + path)).status).toBe(200);
     expect((await ask(`${service.adminUrl}/metrics`)).status).toBe(401);
     const { status, text } = await ask(`${service.adminUrl}/metrics`, { token: TOKEN });
@@ -81,7 +81,7 @@ describe.runIf(server !== undefined)("[issue 22] the admin port of two workers",
     }
   });
 
-  test("records the worker that is asked for, the first unless told", async () => {
+  test("records the requested worker, by default the first", async () => {
     const record = (query: string) => ask(`${service.adminUrl}/profiles/cpu?seconds=1${query}`, { method: "POST", token: TOKEN });
     for (const [query, worker] of [
       ["", 1],
@@ -122,7 +122,7 @@ describe.runIf(server !== undefined)("[issue 22] the admin port of two workers",
     expect((await ask(`${service.adminUrl}/metrics`, { token: TOKEN })).status).toBe(401);
   });
 
-  test("a service that is told to stop serves on while load balancers notice", async () => {
+  test("a stopping service keeps serving while load balancers notice", async () => {
     service.kill("SIGTERM");
     await expect.poll(async () => (await ask(`${service.adminUrl}/readyz`)).status).toBe(503);
     expect((await ask(`${service.adminUrl}/livez`)).status).toBe(200);

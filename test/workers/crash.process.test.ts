@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 
 const server = process.env.MONGODB_URL;
 
-describe.runIf(server !== undefined)("[issue 22] two workers", () => {
+describe.runIf(server !== undefined)("two workers", () => {
   let env: Record<string, string>;
   let rootKey: string;
   beforeAll(async () => {

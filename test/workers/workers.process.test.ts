@@ -28,7 +28,7 @@ const verified = (service: ServiceProcess): Promise<number> => counted(service, 
 
 const server = process.env.MONGODB_URL;
 
-describe.runIf(server !== undefined)("[issue 22] a service with two workers", () => {
+describe.runIf(server !== undefined)("a service with two workers", () => {
   let env: Record<string, string>;
   let rootKey: string;
   beforeAll(async () => {
@@ -84,7 +84,7 @@ describe.runIf(server !== undefined)("[issue 22] a service with two workers", ()
       expect(await counted(service, "latchkey_cache_limit_bytes")).toBe(256 * 1024 * 1024);
     });
 
-    test("a key that is disabled on one worker is so on the other, whoever had it in memory", async () => {
+    test("a key that is disabled on one worker is disabled on the other, whichever had it in memory", async () => {
       const callers = await callersOf(service, 8);
       const on = (worker: number) => callers.find((caller) => caller.worker === worker) as (typeof callers)[number];
       for (const [here, there] of [
@@ -99,7 +99,7 @@ describe.runIf(server !== undefined)("[issue 22] a service with two workers", ()
       }
     });
 
-    test("what calls count is summed over the workers", async () => {
+    test("counters of calls are summed over the workers", async () => {
       const { key } = await createKey({});
       const before = await verified(service);
       for (const { call } of await callersOf(service, 8)) await call("keys.verifyKey", { key });
@@ -205,7 +205,7 @@ describe.runIf(server !== undefined)("[issue 22] a service with two workers", ()
   });
 });
 
-test("[issue 22] what serves one process only is refused with 2, and nothing is started", async () => {
+test("a setting that only one process supports is refused with 2, and nothing is started", async () => {
   const withFile = await runLatchkey(["serve"], { WORKERS: "2" });
   const withEngine = await runLatchkeyHere(["serve"], { MONGODB_URL: "mongodb://127.0.0.1:1/", ANALYTICS: "embedded", WORKERS: "2" });
   for (const [{ code, stdout, stderr }, sentence] of [

@@ -19,7 +19,7 @@ const redirect = (withoutSession: boolean, isNew: boolean): string | undefined =
   if (session.value === "signedOut") return withoutSession ? undefined : signInAddress(path + query);
   if (path === "/ui/sign-in") {
     const failure = queryParams.value.get("oidc");
-    // Whoever comes back from the provider for nothing although there is a session wanted to confirm who they are.
+    // A person with a session who returns from the provider without success wanted to confirm who they are.
     return failure === null || isNew
       ? afterSignIn(queryParams.value.get("next"))
       : `/ui/confirmed?${new URLSearchParams({ oidc: failure })}`;

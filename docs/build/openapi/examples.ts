@@ -1,6 +1,7 @@
 import type { JsonSchema } from "./jsonSchema.ts";
 
 const keyId = "key_4xNoQ2dRb7TzLmVw";
+const rootKeyId = "rk_7wXyZ9aBcD2eFgHi";
 const time = 1_767_225_600_000;
 
 /** What fields hold in examples, by name; those of one procedure or message where one name means several things. */
@@ -8,6 +9,9 @@ const values: Readonly<Record<string, unknown>> = {
   requestId: "req_5rLYyQvZ3mDk8HcJ",
   apiId: "api_8uTb3KfWq1XsZnYe",
   keyId,
+  rootKeyId,
+  nodeId: "node_6eFgH1iJkL4mNoPq",
+  correlationId: "cor_8fGhJ2kLmN5pQrSt",
   key: "docs_3ZHfQxv2WkYtPmNa9RbLcE",
   keyspaceId: "api_8uTb3KfWq1XsZnYe",
   externalId: "user_123",
@@ -82,7 +86,9 @@ const requests: Readonly<Record<string, object>> = {
   "permissions.updatePermission": { permission: "documents.read", description: "Read documents" },
   "permissions.updateRole": { role: "editor", description: "Reads and writes documents" },
   "rootKeys.createKey": { name: "verifier", permissions: ["api.*.verify_key"] },
-  "rootKeys.updateKey": { keyId: "rk_7wXyZ9aBcD2eFgHi", enabled: false },
+  "rootKeys.deleteKey": { keyId: rootKeyId },
+  "rootKeys.rerollKey": { keyId: rootKeyId, expiration: 3_600_000 },
+  "rootKeys.updateKey": { keyId: rootKeyId, enabled: false },
 };
 
 /** What examples of answers show although it may be absent. */
@@ -90,12 +96,15 @@ const shown: ReadonlySet<string> = new Set(["keyId", "keyspaceId", "enabled", "n
 
 const isSchema = (value: unknown): value is JsonSchema => typeof value === "object" && value !== null && !Array.isArray(value);
 
+const hasForm = ({ pattern, minLength }: JsonSchema, text: string): boolean =>
+  text.length >= Number(minLength ?? 0) && (typeof pattern !== "string" || new RegExp(pattern, "u").test(text));
+
 const satisfies = (schema: JsonSchema, value: unknown): boolean => {
   const types = [schema.type].flat();
   if (Array.isArray(schema.enum)) return schema.enum.includes(value);
   if (Array.isArray(value)) return types.includes("array") && !("$ref" in ((schema.items as JsonSchema) ?? {}));
   if (typeof value === "number") return types.includes("integer") && value >= Number(schema.minimum ?? 0);
-  return types.includes(typeof value);
+  return types.includes(typeof value) && (typeof value !== "string" || hasForm(schema, value));
 };
 
 /** A value that a schema allows: of an object what it requires, and what `isShown`. `resolve` finds what a reference leads to. */
@@ -110,7 +119,8 @@ const sample = (schema: JsonSchema, resolve: (ref: string) => JsonSchema, isShow
   if (type === "array") return isSchema(schema.items) && schema.items.additionalProperties !== true ? [sampleOf(schema.items)] : [];
   if (type === "integer") return Math.max(1, Number(schema.minimum ?? 1));
   if (type === "boolean") return true;
-  if (type === "string") return schema.format === "date-time" ? values.time : "example";
+  if (schema.format === "date-time") return values.time;
+  if (type === "string") return hasForm(schema, "example") ? "example" : Object.values(values).find((value) => satisfies(schema, value));
   const { properties, required } = schema;
   const needed = Array.isArray(required) ? (required as string[]) : [];
   const all = isSchema(properties) ? properties : {};

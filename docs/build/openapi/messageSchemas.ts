@@ -11,6 +11,8 @@ import {
   Wrapper,
   wrapper,
 } from "../../../gen/latchkey/v2/options_pb.ts";
+import { fieldDefault } from "../../../src/features/calls/fieldDefault.ts";
+import { idBounds, idPrefixes } from "../../../src/platform/base/ids.ts";
 import { crossRuleIds, integerRules, listRules, rulesOfField, textRules } from "../../../src/platform/codec/rules/annotations.ts";
 import { plainComment } from "../../../src/platform/rpc/description/plainComment.ts";
 import { crossRuleSchemas } from "./crossRuleSchemas.ts";
@@ -50,8 +52,11 @@ const scalarSchema = (field: DescField, scalar: ScalarType, rules: FieldRules, r
     const { min, max } = integerRules(place, rules);
     return { type: "integer", format: "int64", ...(role === "request" && { minimum: min, maximum: max }) };
   }
+  const comment = comments[`${field.parent.typeName}.${field.name}`] ?? "";
+  const idPrefix = idPrefixes.find((prefix) => comment.startsWith(`\`${prefix}_...\``));
+  if (role === "response" && idPrefix !== undefined) return { type: "string", ...idBounds(idPrefix) };
   const { min, max, pattern } = textRules(place, rules);
-  const isTime = /\bRFC 3339\b/.test(comments[`${field.parent.typeName}.${field.name}`] ?? "");
+  const isTime = /\bRFC 3339\b/.test(comment);
   const format = isTime ? "date-time" : getOption(field, secret) ? "password" : undefined;
   return {
     type: "string",
@@ -111,7 +116,12 @@ export const createMessageSchemas = (
   const fieldSchema = (field: DescField, role: Role): JsonSchema => {
     const schema = field.fieldKind === "list" ? listSchema(field, role) : valueSchema(field, rulesOfField(field), role);
     const { description, ...bare } = schema;
-    return described(bare, textOn(`${field.parent.typeName}.${field.name}`, field.parent.fields), String(description ?? ""));
+    const byDefault = role === "request" ? fieldDefault(field) : undefined;
+    return described(
+      byDefault === undefined ? bare : { ...bare, default: byDefault },
+      textOn(`${field.parent.typeName}.${field.name}`, field.parent.fields),
+      String(description ?? ""),
+    );
   };
 
   /** Answers leave out empty lists and what has no value, unless an option says otherwise. */

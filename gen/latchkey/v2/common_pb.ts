@@ -263,7 +263,7 @@ export type RatelimitConfig = Message<"latchkey.v2.RatelimitConfig"> & {
   duration: bigint;
 
   /**
-   * Checked on every verification, also when not named in it. Default false.
+   * Checked on every verification, also when not named in it.
    *
    * @generated from field: bool auto_apply = 4;
    */
@@ -609,7 +609,7 @@ export type Key = Message<"latchkey.v2.Key"> & {
   plaintext?: string | undefined;
 
   /**
-   * The API that it belongs to; only where keys of several APIs are listed.
+   * `api_...` of the API of the key; only where keys of several APIs are listed.
    *
    * @generated from field: optional string api_id = 16;
    */

@@ -32,7 +32,10 @@ const flagLines = (flag: Flag): string[] => {
   const need = parent === "" ? "required" : `needed with --${parent}`;
   const marks = [...(flag.field.required ? [need] : []), ...(flag.field.isList ? ["may be repeated"] : [])];
   const head = `  --${flag.name}${valueText(flag)}${none === undefined ? "" : ` | --${none}`}${marks.length === 0 ? "" : `  (${marks.join(", ")})`}`;
-  return [head, ...(flag.field.comment === "" ? [] : [`      ${plain(flag.field.comment)}`])];
+  const texts = [plain(flag.field.comment), flag.field.default === "" ? "" : `Default ${flag.field.default}.`].filter(
+    (text) => text !== "",
+  );
+  return [head, ...(texts.length === 0 ? [] : [`      ${texts.join(" ")}`])];
 };
 
 const hasKind = (flags: readonly Flag[], kind: FieldKind): boolean =>

@@ -1,8 +1,8 @@
+import type { DescField } from "@bufbuild/protobuf";
 import { invalidInput } from "../../platform/base/errors.ts";
 import type { Page, PageRequest } from "../../platform/storage/repositories/shared/page.ts";
+import { integerOrDefault } from "./fieldDefault.ts";
 import { openCursor, sealCursor } from "./sealedCursor.ts";
-
-const DEFAULT_LIMIT = 100;
 
 /** The fields that requests of lists share (protocol §10). */
 interface ListRequest {
@@ -11,8 +11,14 @@ interface ListRequest {
   readonly search?: string;
 }
 
-export const readPageRequest = ({ limit, cursor, search }: ListRequest, defaultLimit: number = DEFAULT_LIMIT): PageRequest => ({
-  limit: limit === undefined ? defaultLimit : Number(limit),
+/** Describes such a request. */
+interface ListRequestSchema {
+  readonly field: { readonly limit: DescField };
+}
+
+/** Reads the page that a list is asked for; `schema` is that of its request. */
+export const readPageRequest = (schema: ListRequestSchema, { limit, cursor, search }: ListRequest): PageRequest => ({
+  limit: integerOrDefault(schema.field.limit, limit),
   cursor,
   ...(search === undefined ? {} : { search }),
 });
@@ -28,7 +34,7 @@ const ownerOf = (list: string, search: string | undefined): string => JSON.strin
  * `body.cursor` for one that is damaged, or of another list or search (protocol §10).
  * @param list name of the procedure.
  */
-export const readOwnPageRequest = (list: string, request: ListRequest): PageRequest => {
+export const readOwnPageRequest = (list: string, schema: ListRequestSchema, request: ListRequest): PageRequest => {
   const cursor = openCursor(ownerOf(list, request.search), request.cursor);
   if (cursor === undefined) {
     const message = "is not a cursor of this list with this search";
@@ -36,7 +42,7 @@ export const readOwnPageRequest = (list: string, request: ListRequest): PageRequ
       { location: "body.cursor", message, fix: "Send the cursor of the page before, with the same filter." },
     ]);
   }
-  return { ...readPageRequest(request), cursor };
+  return { ...readPageRequest(schema, request), cursor };
 };
 
 /** The counterpart of `readOwnPageRequest`. */

@@ -1,23 +1,25 @@
 import { hkdfSync, randomFillSync } from "node:crypto";
 
 /** Kinds of ids (protocol §4), plus `ch` for entries of the changes feed and `node` for one process. */
-export type IdPrefix =
-  | "req"
-  | "key"
-  | "api"
-  | "id"
-  | "perm"
-  | "role"
-  | "rl"
-  | "rlns"
-  | "rlor"
-  | "rk"
-  | "log"
-  | "cor"
-  | "mig"
-  | "ses"
-  | "ch"
-  | "node";
+export const idPrefixes = [
+  "req",
+  "key",
+  "api",
+  "id",
+  "perm",
+  "role",
+  "rl",
+  "rlns",
+  "rlor",
+  "rk",
+  "log",
+  "cor",
+  "mig",
+  "ses",
+  "ch",
+  "node",
+] as const;
+export type IdPrefix = (typeof idPrefixes)[number];
 
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const TIME_LENGTH = 8;
@@ -76,6 +78,13 @@ export const createId = (prefix: IdPrefix, now: number): string => {
 };
 
 const CHARACTERS = new RegExp(`^[${ALPHABET}]{${TIME_LENGTH + RANDOM_LENGTH}}$`);
+
+/** What clients may rely on in an id of this kind (protocol §4), in characters. It is looser than how ids are made today. */
+export const idBounds = (prefix: IdPrefix): { readonly minLength: number; readonly maxLength: number; readonly pattern: string } => ({
+  minLength: prefix.length + 1 + RANDOM_LENGTH,
+  maxLength: 255,
+  pattern: `^${prefix}_[a-zA-Z0-9]+$`,
+});
 
 /** Whether a text has the form of an id of this kind. */
 export const isId = (prefix: IdPrefix, text: string): boolean =>

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, expect, test } from "vitest";
 import type { Answer } from "../../../bench/harness/v2Edge.ts";
 import { embeddedAnalytics } from "../../support/analytics.ts";
@@ -98,7 +99,7 @@ everywhere(
       );
     });
 
-    test("[management §6] tail gives at most limit events, 100 unless told, and goes on where it was", async () => {
+    test("[management §6] tail gives at most limit events, 100 by default, and continues where it stopped", async () => {
       const { key, keyId } = await run.createKey();
       const filter = { keyId: [keyId] };
       const start = await data({ filter });
@@ -134,7 +135,7 @@ everywhere(
       expect(await wrong({ filter: { region: ["local"] } })).toEqual(["body.filter.region"]);
     });
 
-    test("[management §8] every name of a filter that the kind does not have is told at once", async () => {
+    test("[management §8] all filter names that the kind does not have are reported together", async () => {
       expect(await wrong({ filter: { identifier: ["x"], passed: [true] } })).toEqual(["body.filter.identifier", "body.filter.passed"]);
       expect(await wrong({ kind: "ratelimits", filter: { tag: [], outcome: [] } })).toEqual(["body.filter.outcome", "body.filter.tag"]);
     });

@@ -95,7 +95,7 @@ everywhere((run) => {
       expectError(await run.call(procedure, { apiId: "a".repeat(8) }), 404, "unkey/data/api_not_found");
     });
 
-    test("[apis getApi] a deleted API cannot be told from one that never existed", async () => {
+    test("[apis getApi] a deleted API looks like one that never existed", async () => {
       const apiId = await run.createApi();
       await run.data("apis.deleteApi", { apiId });
       const [gone, never] = await Promise.all(
@@ -178,7 +178,7 @@ everywhere((run) => {
       expect(await run.verify(kept.key)).toMatchObject({ valid: true, identity: { externalId } });
     });
 
-    test("[apis deleteApi] of racing calls, also on two nodes, one is 200 and the others 404; one event", async () => {
+    test("[apis deleteApi] racing calls, also on two nodes: one is 200 and the others 404, with one event", async () => {
       const other = await run.other();
       const apiId = await run.createApi();
       const caller = run.unique("racer");

@@ -13,7 +13,7 @@ import { eventsIn } from "../../support/written.ts";
 const PROTECTED = "unkey/application/protected_resource";
 const NOT_FOUND = "unkey/data/api_not_found";
 
-describe.each(places)("on $name, beside a running service", ({ open, close }) => {
+describe.each(places)("on $name, next to a running service", ({ open, close }) => {
   let env: Record<string, string>;
   let store: Store;
   let api: Api;
@@ -128,7 +128,7 @@ describe.each(places)("on $name, beside a running service", ({ open, close }) =>
     expect(complained.join("\n")).toContain(message);
   });
 
-  test("[apis deleteApi] of racing deletions one is 200, the others 404, with one event", async () => {
+  test("[apis deleteApi] racing deletions: one is 200 and the others 404, with one event", async () => {
     const apiId = await createApi();
     const answers = await Promise.all(Array.from({ length: 12 }, () => remove(apiId)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(11).fill(404)]);

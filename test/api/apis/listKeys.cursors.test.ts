@@ -7,7 +7,7 @@ import { everywhere, type Run } from "../../support/everywhere.ts";
 import { sized } from "../../support/sized.ts";
 import { engines } from "../../support/stores.ts";
 
-/** A list, and how its objects come and go. Everything that belongs to one walk is told apart by `scope`. */
+/** A list whose objects are created and deleted during a walk. `scope` keeps the objects of one walk apart from the others. */
 interface List {
   readonly procedure: string;
   readonly open: (run: Run) => Promise<{
@@ -15,7 +15,7 @@ interface List {
     readonly create: () => Promise<unknown>;
     readonly remove: (id: string) => Promise<unknown>;
   }>;
-  /** The list is everybody's: each walk takes away what it made. */
+  /** All walks share the list, so each removes the objects that it made. */
   readonly shared?: true;
   /** In place of ascending by id. */
   readonly newestFirst?: true;
@@ -147,7 +147,7 @@ const lists: readonly List[] = [
   },
 ];
 
-/** What happens between two pages: so many are made, and those at these places (of all that live) are removed. */
+/** The changes between two pages: the number of new objects, and the positions, among all that live, of those to remove. */
 const step = fc.record({ made: fc.nat(3), removed: fc.array(fc.nat(20), { maxLength: 3 }), sibling: fc.boolean() });
 
 everywhere(

@@ -19,7 +19,7 @@ everywhere(
     const idsOf = async (body: object): Promise<string[]> => (await page(body)).items.map(({ keyId }) => keyId);
     const holding = (...permissions: string[]): Promise<string> => run.api.createRootKey({ permissions });
 
-    describe("what is listed", () => {
+    describe("the listed keys", () => {
       test("[apis listKeys] a key looks exactly as getKey shows it, whatever it has; nothing is null or empty", async () => {
         const [externalId, role] = [run.unique("user"), run.unique("role")];
         const limit = { name: "requests", limit: 10, duration: 60_000 };
@@ -169,7 +169,7 @@ everywhere(
         expect(await idsOf({ apiId, cursor: "zzz" })).toEqual([]);
       });
 
-      test("[apis listKeys] 100 unless told, and at most", async () => {
+      test("[apis listKeys] 100 by default, and at most", async () => {
         const apiId = await run.createApi();
         await Promise.all(Array.from({ length: 101 }, () => run.createKey({ apiId })));
         const { items, pagination } = await page({ apiId });

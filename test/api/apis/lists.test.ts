@@ -55,7 +55,7 @@ everywhere((run) => {
     const createMany = async (stem: string, count: number): Promise<string[]> => {
       const ids: string[] = [];
       for (let i = 0; i < count; i++) {
-        // Of two made in the same millisecond no one is newer.
+        // Two objects of one millisecond have no order of age.
         await new Promise((resolve) => setTimeout(resolve, 2));
         ids.push(await create(run, `${stem}-${i}`));
       }

@@ -20,7 +20,7 @@ everywhere((run) => {
   const update = (body: object, rootKey?: string) => run.call("apis.updateApi", body, rootKey);
 
   describe("apis.updateApi", () => {
-    test("[management §2] what is given changes, what is left out stays, and updatedAt moves", async () => {
+    test("[management §2] sent fields change, omitted ones stay, and updatedAt moves", async () => {
       const apiId = await run.createApi();
       const before = await shown(apiId);
       expect(before).not.toHaveProperty("updatedAt");
@@ -61,7 +61,7 @@ everywhere((run) => {
       expect(await run.data("apis.deleteApi", { apiId })).toEqual({});
     });
 
-    test("[management §2] verifications hear of a list, of another one and of its removal at once", async () => {
+    test("[management §2] verifications apply a new list, a replaced one and its removal at once", async () => {
       const { apiId, key } = await run.createKey();
       for (const [ipAllowlist, code] of [
         [["192.0.2.1"], "FORBIDDEN"],
@@ -75,7 +75,7 @@ everywhere((run) => {
       }
     });
 
-    test("[protocol §7] another node hears of a list, too", async () => {
+    test("[protocol §7] another node applies a list, too", async () => {
       const other = await run.other();
       const { apiId, key } = await run.createKey();
       const code = async () => (await run.data("keys.verifyKey", { key }, undefined, other)).code;
@@ -122,7 +122,7 @@ everywhere((run) => {
       expect(await everythingIn(run.api.store)).toEqual(before);
     });
 
-    test("[protocol §6] wrong entries are named beside what else is wrong", async () => {
+    test("[protocol §6] wrong entries are reported together with other violations", async () => {
       const answer = await update({ apiId: await run.createApi(), name: "ab", ipAllowlist: ["192.0.2.1", "x"] });
       expect(answer.body.error?.errors?.map(({ location }) => location).sort()).toEqual(["body.ipAllowlist[1]", "body.name"]);
     });
@@ -221,7 +221,7 @@ everywhere((run) => {
       expect(await run.data("ratelimit.deleteNamespace", { namespace: name }, own)).toEqual({});
     });
 
-    test("[management §3] of deletions at the same time one happens, with one event", async () => {
+    test("[management §3] of concurrent deletions exactly one happens, with one event", async () => {
       const { name, id } = await createNamespace();
       const caller = run.unique("remover");
       const rootKey = await run.api.createRootKey({ name: caller });

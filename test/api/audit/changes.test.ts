@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { expect, test } from "vitest";
 import { systemSource } from "../../../src/features/audit/auditEvent.ts";
 import { createAuditLogRepository } from "../../../src/features/audit/auditLogRepository.ts";
@@ -29,7 +30,7 @@ everywhere((run) => {
     const page = (await run.data("audit.getLogs", { resourceId, limit: 500 })) as unknown as readonly Shown[];
     return page;
   };
-  /** What the events that a call adds to an object tell, those that tell anything. */
+  /** Returns the changes in the events that a call adds to an object; events without changes are left out. */
   const changesOf = async (resourceId: string, call: () => Promise<unknown>): Promise<readonly (readonly Change[])[]> => {
     const before = (await eventsOf(resourceId)).length;
     await call();
@@ -66,7 +67,7 @@ everywhere((run) => {
     expect(await update("keys.updateKey", { keyId, name: "same", meta: { a: 1 }, enabled: true }, keyId)).toEqual([[]]);
   });
 
-  test("[management §4] an event that tells of no update has no changes", async () => {
+  test("[management §4] an event that is not an update has no changes", async () => {
     const { keyId, apiId } = await run.createKey();
     await run.data("keys.deleteKey", { keyId });
     await run.data("apis.deleteApi", { apiId });
@@ -243,7 +244,7 @@ everywhere((run) => {
     expect(JSON.stringify([...slugs].sort()).startsWith(listed?.after as string)).toBe(true);
   });
 
-  test("[management §4] neither a secret nor what is made of one is ever told", async () => {
+  test("[management §4] neither a secret nor its hash is ever recorded", async () => {
     const { keyId, key } = await run.createKey({ name: "n" });
     await run.data("keys.updateKey", { keyId, name: "m" });
     const stored = (await run.api.store.collection("keys").findOne({ _id: keyId })) as KeyDocument;

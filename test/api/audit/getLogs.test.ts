@@ -54,7 +54,7 @@ everywhere((run) => {
       if (!page.hasMore) return { data, cursor: at };
     }
   };
-  /** An actor whose calls nobody else's are mixed with. */
+  /** Makes an actor whose events no other test adds to. */
   const actor = async () => {
     const { keyId, key } = await run.data("rootKeys.createKey", {
       permissions: ["api.*.create_api", "api.*.delete_api"],
@@ -126,7 +126,7 @@ everywhere((run) => {
     const found: Shown[] = [];
     for (let round = 0; round < 2; round++) {
       const made = [await create()];
-      // What two documents have of one millisecond comes in any order.
+      // Events of two documents in one millisecond have no fixed order.
       await sleep(2);
       made.push(await create());
       await seen({ actorId }, 2 * (round + 1));

@@ -16,7 +16,7 @@ everywhere((run) => {
       await vi.waitUntil(async () => (await entries()).length >= before + 8, { timeout: 5_000 });
     });
 
-    /** What somebody does by hand, until it is undone. */
+    /** Tampers with the log until `check` has run. */
     const tampered = async (change: (log: readonly AuditLogDocument[]) => readonly AuditLogDocument[], check: () => Promise<void>) => {
       const whole = await entries();
       const audit = run.api.store.collection("audit");
@@ -34,14 +34,14 @@ everywhere((run) => {
     const edit = (sequence: number, change: (entry: AuditLogDocument) => AuditLogDocument) => (log: readonly AuditLogDocument[]) =>
       log.map((entry) => (entry.sequence === sequence ? change(entry) : entry));
 
-    test("[management §4] that nobody touched is intact, with the hash of its head", async () => {
+    test("[management §4] an untouched chain is intact, with the hash of its head", async () => {
       const log = await entries();
       const head = { sequence: log.length, hash: log.at(-1)?.hash };
       expect(await verify()).toEqual({ checked: log.length, fromSequence: 1, toSequence: log.length, intact: true, head });
       expect(await verify({ fromSequence: 3, limit: 2 })).toEqual({ checked: 2, fromSequence: 3, toSequence: 4, intact: true, head });
     });
 
-    test("[management §8] the caller goes on at toSequence + 1, up to the end and beyond", async () => {
+    test("[management §8] the caller continues at toSequence + 1, up to the end and beyond", async () => {
       const length = (await entries()).length;
       let checked = 0;
       for (let from = 1; ; ) {

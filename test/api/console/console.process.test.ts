@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { expect, test } from "vitest";
 import { serveHere } from "../../../bench/harness/commandLine.ts";
 import { startService } from "../../../bench/harness/latchkeyProcess.ts";

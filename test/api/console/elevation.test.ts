@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { type Browser, type ConsoleAnswer, failureOf, openBrowser } from "../../support/browser.ts";
@@ -63,7 +64,7 @@ describe.each(engines)("elevation on $name", (engine) => {
     expect(kindOf(await browser.call(procedure, message))).toBe("done");
   });
 
-  test.each(guarded)("[console §2.4] %s by whoever lacks the permission is refused for that", async (_what, prepare) => {
+  test.each(guarded)("[console §2.4] %s by a caller without the permission is refused for that reason", async (_what, prepare) => {
     const key = await api.createRootKey({ permissions: ["console.*.sign_in", "api.*.read_key", "api.*.read_api"] });
     const [procedure, message] = await prepare();
     expect(kindOf(await (await signedIn(key)).call(procedure, message))).toBe(lacking);
@@ -132,7 +133,7 @@ describe.each(engines)("elevation on $name", (engine) => {
     expect((await browser.call("ApisService.ListApis")).status).toBe(401);
   });
 
-  test("[console §2.4] of two elevations at once by one token one wins, and no token of the other is good", async () => {
+  test("[console §2.4] concurrent elevations with one token: one wins, and the other's token is invalid", async () => {
     const browser = await signedIn();
     const { cookie } = browser;
     const answers = await Promise.all([0, 1].map(() => browser.call("Elevate", { rootKey: api.rootKey }, { cookie })));
@@ -162,7 +163,7 @@ describe.each(engines)("elevation on $name", (engine) => {
     expect(again.headers["idempotency-replayed"]).toBe("true");
     clock.advance(5 * MINUTE);
     expect(kindOf(await create())).toBe(needed);
-    // What is kept of the answer holds neither the root key nor the token.
+    // The stored answer contains neither the root key nor the token.
     const kept = JSON.stringify(await api.store.collection("idempotency").find({}).toArray());
     for (const secret of [first.body.data.key, browser.cookie?.split("=")[1]]) expect(kept).not.toContain(secret);
   });

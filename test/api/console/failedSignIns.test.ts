@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRootKeySecret } from "../../../src/platform/secrets/rootKeySecret.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
@@ -18,7 +19,7 @@ describe.each(engines)("failed sign-ins on $name", (engine) => {
   const clock = createTestClock(Date.now());
   let api: Api;
   let other: Api;
-  // Both stand behind a proxy, which says where calls come from.
+  // Both services are behind a proxy, which reports the addresses of callers.
   const env = { TRUSTED_PROXIES: "127.0.0.1", CONSOLE: "on" };
 
   beforeAll(async () => {
@@ -135,7 +136,7 @@ describe.each(engines)("failed sign-ins on $name", (engine) => {
     for (const node of [api, other]) expect((await from(address, node).signIn(api.rootKey)).status).toBe(429);
   });
 
-  test("[console §2.7] of forty at once on two nodes ten are told that they are wrong, and a right one among them is never let in after those", async () => {
+  test("[console §2.7] forty concurrent attempts on two nodes: ten learn that they are wrong, and a right one after those is never let in", async () => {
     const address = freshAddress();
     const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => from(address, i % 2 === 0 ? api : other).signIn(unknownKey)));
     const statuses = answers.map(({ status }) => status).sort();
@@ -163,7 +164,7 @@ describe.each(engines)("failed sign-ins on $name", (engine) => {
     for (let i = 0; i < 5; i++) expect(facts(await browser.call("Elevate", { rootKey: i === 0 ? foreign : unknownKey }))).toEqual(refused);
     await failTimes(5, from(address));
     for (const rootKey of [unknownKey, api.rootKey]) expect((await browser.call("Elevate", { rootKey })).status).toBe(429);
-    // The session itself goes on.
+    // The session itself stays open.
     expect((await browser.call("ApisService.ListApis")).status).toBe(200);
   });
 

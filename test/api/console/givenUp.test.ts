@@ -8,7 +8,7 @@ import { openBrowser } from "../../support/browser.ts";
 import { engines } from "../../support/stores.ts";
 
 const unknownKey = createRootKeySecret().key.reveal();
-/** What callers wait, in milliseconds. */
+/** Deadline of the calls, in milliseconds. */
 const TIME = 250;
 
 describe.each(engines)("sign-ins whose callers give up, on $name", (engine) => {
@@ -50,14 +50,14 @@ describe.each(engines)("sign-ins whose callers give up, on $name", (engine) => {
     held = undefined;
   };
 
-  test("[console §2.7] a guess counts, also when nobody waits for its answer", async () => {
+  test("[console §2.7] a guess counts even when its caller has gone", async () => {
     await giveUpAt("failedSignIns", unknownKey);
     await expect
       .poll(async () => (await api.store.collection("failedSignIns").find({}).toArray()).flatMap(({ failures }) => failures))
       .toHaveLength(1);
   });
 
-  test("[console §2.1] a session whose token nobody received ends at once", async () => {
+  test("[console §2.1] a session whose token was never received ends at once", async () => {
     await giveUpAt("sessions", api.rootKey);
     const events = async (): Promise<number> => (await api.store.collection("audit").findFields([], {})).length;
     await expect.poll(events).toBeGreaterThan(0);

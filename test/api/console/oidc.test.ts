@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { send } from "../../support/browser.ts";
 import { clientSecret } from "../../support/identityProvider.ts";
@@ -46,7 +47,7 @@ describe.each(engines)("signing in by OpenID Connect on $name", (engine) => {
     expect(sealed).not.toContain("keys.test");
   });
 
-  test("[console §2.8] whoever comes back with a mapping has a session, whose cookie is strict, and goes on to where they wanted", async () => {
+  test("[console §2.8] a person with a mapping gets a session with a strict cookie, and continues to the page they wanted", async () => {
     const { person, address } = await returning("bob", `?next=${encodeURIComponent("/ui/keys/key_1?tab=audit")}`);
     const { status, headers } = await person.callback(address);
     expect([status, headers.location]).toEqual([303, "/ui/keys/key_1?tab=audit"]);
@@ -74,7 +75,7 @@ describe.each(engines)("signing in by OpenID Connect on $name", (engine) => {
     "/ui/sign-in",
     "javascript:alert(1)",
     `/ui/${"a".repeat(1_500)}`,
-  ])("[console §2.8] nobody is sent to %.40s", async (next) => {
+  ])("[console §2.8] a person is never redirected to %.40s", async (next) => {
     const { person, address } = await returning("bob", `?next=${encodeURIComponent(next)}`);
     expect((await person.callback(address)).headers.location).toBe("/ui");
   });
@@ -87,7 +88,7 @@ describe.each(engines)("signing in by OpenID Connect on $name", (engine) => {
     expect((await elsewhere.browser.call("ApisService.ListApis")).status).toBe(200);
   });
 
-  test("[console §2.5] without the cookie of the round nobody is let in, so nobody can be made to sign in as somebody else", async () => {
+  test("[console §2.5] without the cookie of the round no session is opened, so no person can be signed in as another one", async () => {
     const { address } = await returning("bob");
     const victim = suite.person();
     for (let i = 0; i < 12; i++) expect(failureIn(await victim.callback(address))).toBe("expired");
@@ -119,7 +120,7 @@ describe.each(engines)("signing in by OpenID Connect on $name", (engine) => {
     ["nonce", { nonce: "n".repeat(43) }],
     ["client", { client_id: "another" }],
     ["challenge", { code_challenge: "c".repeat(43) }],
-  ])("[console §2.8] what the provider gave for another %s is refused", async (_what, changes) => {
+  ])("[console §2.8] an answer of the provider for another %s is refused", async (_what, changes) => {
     suite.provider.account = "alice";
     const person = suite.person();
     const { location = "" } = (await person.start()).headers;
@@ -127,7 +128,7 @@ describe.each(engines)("signing in by OpenID Connect on $name", (engine) => {
     expectNobody(person);
   });
 
-  test("[console §2.5] a round is good once, also for whoever kept its cookie", async () => {
+  test("[console §2.5] a round works once, even with a kept cookie", async () => {
     const { person, address } = await returning();
     const kept = person.cookies.get(roundCookie) ?? "";
     expect((await person.callback(address)).headers.location).toBe("/ui");
@@ -153,7 +154,7 @@ describe.each(engines)("signing in by OpenID Connect on $name", (engine) => {
     expectNobody(person);
   });
 
-  test("[console §2.8] whoever has no mapping is refused, and the audit log says who it was", async () => {
+  test("[console §2.8] a person without a mapping is refused, and the audit log records the attempt", async () => {
     const { person, address } = await returning("carol");
     expect(failureIn(await person.callback(address))).toBe("unmapped");
     expectNobody(person);
@@ -170,7 +171,7 @@ describe.each(engines)("signing in by OpenID Connect on $name", (engine) => {
       ]);
   });
 
-  test("[console §2.8] whoever does not want to, or may not, is told so", async () => {
+  test("[console §2.8] a person who refuses, or is refused, is told so", async () => {
     const { person, address } = await returning("");
     expect(new URL(address).searchParams.get("error")).toBe("access_denied");
     expect(failureIn(await person.callback(address))).toBe("denied");
@@ -222,7 +223,7 @@ describe.each(engines)("signing in by OpenID Connect on $name", (engine) => {
     expectNobody(person);
   });
 
-  test("[console §2.8] a provider that is away keeps nobody else from signing in, and is asked again after five seconds", async () => {
+  test("[console §2.8] an unavailable provider keeps no other person from signing in, and is tried again after five seconds", async () => {
     const beside = await suite.startBeside({});
     suite.provider.trouble = 503;
     const person = suite.person(beside);
@@ -242,7 +243,7 @@ describe.each(engines)("signing in by OpenID Connect on $name", (engine) => {
     expect((await suite.person(beside).signIn()).headers.location).toBe("/ui");
   });
 
-  test("[console §2.8] every answer of the console's own service says by which provider people sign in", async () => {
+  test("[console §2.8] every answer of the console's own service names the provider", async () => {
     const { browser } = suite.person();
     const answer = await browser.call("GetSession");
     expect([answer.status, answer.headers["x-latchkey-oidc"]]).toEqual([401, new URL(suite.provider.issuer).host]);

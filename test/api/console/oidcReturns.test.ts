@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { altered, failureIn, oidcSuite } from "../../support/oidcSuite.ts";
 import { engines } from "../../support/stores.ts";
@@ -7,7 +8,7 @@ describe.each(engines)("coming back from the identity provider on $name", (engin
 
   const { returning } = suite;
 
-  test("[console §2.8] of two rounds in one browser the later one goes on, and the earlier one is nobody's fault", async () => {
+  test("[console §2.8] with two rounds in one browser the later one continues, and the earlier one is not a failure", async () => {
     suite.provider.account = "alice";
     const person = suite.person();
     const first = await person.atProvider((await person.start()).headers.location);
@@ -29,13 +30,13 @@ describe.each(engines)("coming back from the identity provider on $name", (engin
     ["temporarily_unavailable", "away"],
     ["invalid_scope", "refused"],
     ["unauthorized_client", "refused"],
-  ])("[console §2.8] the provider's error %s is told as %s, and logged unless the person was denied", async (error, word) => {
+  ])("[console §2.8] the provider's error %s is shown as %s, and logged unless the person was denied", async (error, word) => {
     const { person, address } = await returning("");
     expect(failureIn(await person.callback(altered(address, { error })))).toBe(word);
     expect(suite.logged().includes(error)).toBe(word !== "denied");
   });
 
-  test("[console §2.7] a provider that is in trouble counts for nobody", async () => {
+  test("[console §2.7] a failing provider counts as no failed sign-in", async () => {
     const address = "198.51.100.8";
     for (let i = 0; i < 11; i++) {
       suite.provider.account = "";
@@ -47,7 +48,7 @@ describe.each(engines)("coming back from the identity provider on $name", (engin
     expect((await suite.person(suite.api, address).signIn()).headers.location).toBe("/ui");
   });
 
-  test("[console §2.2] over plain HTTP the refusal says what to set, also to browsers that say nothing of the request then", async () => {
+  test("[console §2.2] over plain HTTP the refusal names the setting, for browsers without Sec-Fetch headers too", async () => {
     const headers = { "x-forwarded-proto": "http", "sec-fetch-site": undefined, "sec-fetch-dest": undefined };
     const { address } = await returning();
     for (const answer of [await suite.person().start("", headers), await suite.person().callback(address, headers)]) {

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { failureOf } from "../../support/browser.ts";
 import { expectDone, expectEnded, use } from "../../support/consoleSuite.ts";
@@ -59,7 +60,7 @@ describe.each(engines)("sessions of people on $name", (engine) => {
     expectEnded(await use(alice.browser));
   });
 
-  test("[console §2.3] people list and end their own sessions, and nobody else's", async () => {
+  test("[console §2.3] people list and end their own sessions only", async () => {
     const [one, two, bob] = [await suite.signedIn("alice"), await suite.signedIn("alice"), await suite.signedIn("bob")];
     const [{ sessionId: bobs }] = expectDone(await bob.browser.call("ListSessions"));
     const listed = expectDone(await one.browser.call("ListSessions"));
@@ -83,7 +84,7 @@ describe.each(engines)("sessions of people on $name", (engine) => {
       return answer.status === 200 ? answer.body.data.permissions : answer.status;
     };
     expect(await at(bob, mapping({ support: ["api.*.verify_key"] }))).toEqual(["api.*.verify_key"]);
-    // It goes by all values that the person had, also those that gave nothing then.
+    // The mapping applies to all values that the person had, including those that gave nothing then.
     expect(await at(alice, mapping({ staff: ["node.*.read_node"], platform: ["api.*.read_api"] }))).toEqual([
       "api.*.read_api",
       "node.*.read_node",
@@ -93,7 +94,7 @@ describe.each(engines)("sessions of people on $name", (engine) => {
     const none = { OIDC_ISSUER: undefined, OIDC_CLIENT_ID: undefined, OIDC_CLIENT_SECRET: undefined, OIDC_PERMISSIONS: undefined };
     expect(await at(alice, none)).toBe(401);
     expect(await at(alice, { OIDC_ISSUER: "https://accounts.example.com" })).toBe(401);
-    // Nodes are restarted one after the other: what one refuses goes on at those whose mapping is another.
+    // Nodes are restarted one after the other: a session that one node refuses still works on nodes with the other mapping.
     expectDone(await use(bob.browser));
     expectDone(await use(alice.browser));
   });
@@ -107,7 +108,7 @@ describe.each(engines)("sessions of people on $name", (engine) => {
     }
   });
 
-  test("[console §2.4] what needs elevation needs the person to sign in again, and then gives another token", async () => {
+  test("[console §2.4] an action that needs elevation needs a new sign-in, and then gives another token", async () => {
     const alice = await suite.signedIn("alice");
     const before = await createRootKey(alice, ["api.*.read_api"]);
     expect([before.status, failureOf(before)]).toMatchObject([
@@ -133,7 +134,7 @@ describe.each(engines)("sessions of people on $name", (engine) => {
     expect((await createRootKey(alice, ["api.*.read_api"])).status).toBe(403);
   });
 
-  test("[console §2.8] whoever signs in again to be elevated has the claims of then", async () => {
+  test("[console §2.8] an elevation uses the claims of the new sign-in", async () => {
     suite.provider.accounts.set("dave", { name: "Dave", groups: ["platform"] });
     const dave = await suite.signedIn("dave");
     expectDone(await dave.browser.call("ApisService.CreateApi", { name: "payments" }));
@@ -142,7 +143,7 @@ describe.each(engines)("sessions of people on $name", (engine) => {
     expect((await dave.browser.call("ApisService.CreateApi", { name: "payments" })).status).toBe(403);
     const { permissions, person } = expectDone(await dave.browser.call("GetSession"));
     expect([permissions, person.name]).toEqual([expect.not.arrayContaining(["api.*.create_api"]), "Dave Miller"]);
-    // Whoever may do nothing any more is not trusted with more.
+    // A person without any permission left cannot elevate a session.
     suite.provider.accounts.set("dave", { groups: [] });
     expect(failureIn((await elevate(dave, "dave")).answer)).toBe("unmapped");
   });
@@ -162,7 +163,7 @@ describe.each(engines)("sessions of people on $name", (engine) => {
       .toContain("console.elevate_failed");
   });
 
-  test("[console §2.4] a provider that does not say when somebody signed in elevates nothing, and the log says so", async () => {
+  test("[console §2.4] a provider that does not report the time of sign-in elevates nothing, and the log says so", async () => {
     const alice = await suite.signedIn("alice");
     const asked = new URL((await alice.start("?elevate=1")).headers.location ?? "");
     // This provider sends a time only when asked to.
@@ -181,7 +182,7 @@ describe.each(engines)("sessions of people on $name", (engine) => {
     const late = await alice.callback(address);
     expect(failureIn(late)).toBe("expired");
     expect(late.headers["set-cookie"]).toHaveLength(1);
-    // Whoever got hold of the round has no session of it.
+    // Stealing the authorization state does not give the thief a session.
     const thief = suite.person();
     thief.cookies.set(roundCookie, round);
     expect(failureIn(await thief.callback(address))).toBe("refused");

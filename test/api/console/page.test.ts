@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -93,7 +94,7 @@ describe("the page of the console", () => {
     ["identity", undefined, "plain()"],
     ["", undefined, "plain()"],
     ["brotli", undefined, "plain()"],
-  ])("[console §1] to whoever accepts %j it goes out in the form made at build time", async (accepted, encoding, text) => {
+  ])("[console §1] for Accept-Encoding %j it is sent in the form made at build time", async (accepted, encoding, text) => {
     const answer = await get("/ui/a/main-abc123.js", { "accept-encoding": accepted });
     expect([answer.status, answer.headers["content-encoding"], answer.text]).toEqual([200, encoding, text]);
     expect(answer.headers["content-type"]).toBe("text/javascript; charset=utf-8");
@@ -128,10 +129,34 @@ describe("the page of the console", () => {
     }
   });
 
-  test("[console §1] what only begins like it is not the console's", async () => {
+  test("[console §1] a path that only shares the prefix is not the console's", async () => {
     for (const path of ["/uix", "/ui.html", "/UI"]) {
       const answer = await get(path);
       expect([answer.status, answer.headers["content-security-policy"]]).toEqual([404, undefined]);
+    }
+  });
+
+  test.each(["/", "/?utm_source=mail"])("a browser that opens %s is sent to the console", async (path) => {
+    for (const method of ["GET", "HEAD"]) {
+      const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+      const answer = await send(api.url + path, { method, headers: { accept } });
+      expect([answer.status, answer.headers.location, answer.text]).toEqual([303, "/ui", ""]);
+      expect(answer.headers).toMatchObject({ ...security, "cache-control": "no-store", vary: "accept" });
+    }
+  });
+
+  test("[protocol §1] / is 404 for programs, for other methods and with anything appended", async () => {
+    const html = { accept: "text/html" };
+    for (const [path, options] of [
+      ["/", {}],
+      ["/", { headers: { accept: "*/*" } }],
+      ["/", { headers: { accept: "application/json" } }],
+      ["/", { method: "POST", headers: html }],
+      ["/x", { headers: html }],
+      ["//", { headers: html }],
+    ] as const) {
+      const { status, text } = await send(api.url + path, options);
+      expect([status, text]).toEqual([404, expect.stringMatching(/\/procedure_not_found"/)]);
     }
   });
 

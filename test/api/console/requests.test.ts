@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { connect as connectHttp2 } from "node:http2";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ConsoleService } from "../../../gen/latchkey/console/v1/console_pb.ts";
@@ -23,7 +24,7 @@ describe.each(engines)("requests of the console on $name", (engine) => {
     await engine.close();
   });
 
-  /** What only a caller with a session gets, so whatever is refused before that looks the same with and without. */
+  /** A request that only a session makes succeed, so a refusal before that looks the same with and without one. */
   const expectRefused = async (
     headers: Readonly<Record<string, string | undefined>>,
     want: readonly unknown[] = refused,

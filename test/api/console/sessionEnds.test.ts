@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { type Browser, failureOf, openBrowser } from "../../support/browser.ts";
 import { consoleSuite, expectDone, expectEnded, use } from "../../support/consoleSuite.ts";
@@ -73,7 +74,7 @@ describe.each(engines)("the end of a session of the console on $name", (engine) 
       .toEqual([]);
   });
 
-  test("[console §2.3] enabling the root key again revives no session, also if nobody called meanwhile", async () => {
+  test("[console §2.3] enabling the root key again revives no session, even if there was no call meanwhile", async () => {
     const { keyId, key } = await suite.newRootKey();
     const [here, there] = [await suite.signedIn(key), await suite.signedIn(key, suite.other)];
     await suite.v2("rootKeys.updateKey", { keyId, enabled: false });

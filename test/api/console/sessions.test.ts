@@ -32,7 +32,7 @@ describe.each(engines)("sessions of the console on $name", (engine) => {
     });
   });
 
-  test("[console §2.1] the token is 32 random bytes, of which the store has the SHA-256 only, and answers nothing", async () => {
+  test("[console §2.1] the token is 32 random bytes; the store has only its SHA-256, and answers never contain it", async () => {
     const { keyId, key } = await suite.newRootKey();
     const browser = openBrowser(suite.api.url);
     const answer = await browser.signIn(key);
@@ -180,7 +180,7 @@ describe.each(engines)("sessions of the console on $name", (engine) => {
     expectEnded(await browser.call("Elevate", { rootKey: suite.api.rootKey }));
   });
 
-  test("[console §2.1] two cookies of the name are none: nobody else chooses the session", async () => {
+  test("[console §2.1] two cookies of the name count as none, so no other site can choose the session", async () => {
     const browser = await suite.signedIn();
     const good = browser.cookie ?? "";
     for (const cookie of [`${good}; ${good.split("=")[0]}=${"A".repeat(43)}`, `${good.split("=")[0]}=x; ${good}`, `${good}; ${good}`]) {

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import type { IncomingHttpHeaders } from "node:http";
@@ -125,7 +126,7 @@ describe.each(engines)("connections of the console on $name", (engine) => {
       { PUBLIC_URL: "http://keys.example.com" },
       { host: "keys.example.com", origin: "http://keys.example.com" },
     ],
-  ])("[console §2.2] by %s nobody signs in, whatever the key, and no cookie counts", async (_what, env, headers) => {
+  ])("[console §2.2] over %s sign-in is refused for every key, and no cookie counts", async (_what, env, headers) => {
     const api = await start(engine, { env });
     const browser = openBrowser(api.url, headers);
     for (const rootKey of [api.rootKey, "lkr_wrong"]) {
@@ -142,17 +143,24 @@ describe.each(engines)("connections of the console on $name", (engine) => {
 
   test("[console §1] CONSOLE=off: all of it is 404 as any unknown path", async () => {
     const api = await start(engine, { env: { CONSOLE: "off" } });
-    for (const path of ["/ui", "/ui/", "/ui/a/x.js", "/ui/rpc/latchkey.console.v1.ConsoleService/SignIn"]) {
+    for (const path of ["/", "/ui", "/ui/", "/ui/a/x.js", "/ui/rpc/latchkey.console.v1.ConsoleService/SignIn"]) {
       for (const method of ["GET", "POST"]) {
-        const [answer, unknown] = await Promise.all(
-          [path, "/nowhere"].map((each) => send(api.url + each, { method, headers: { "content-type": "application/json" } })),
-        );
+        const headers = { "content-type": "application/json", accept: "text/html" };
+        const [answer, unknown] = await Promise.all([path, "/nowhere"].map((each) => send(api.url + each, { method, headers })));
         expect([answer?.status, answer?.body.error, Object.keys(answer?.headers ?? {})]).toEqual([
           404,
           unknown?.body.error,
           Object.keys(unknown?.headers ?? {}),
         ]);
       }
+    }
+  });
+
+  test("[console §1] with PUBLIC_URL a browser that opens / is sent to the console there, by whatever name it came", async () => {
+    const api = await start(engine, { env: { PUBLIC_URL: "https://keys.example.com", CONSOLE: "on" } });
+    for (const host of ["keys.example.com", "other.example.com", new URL(api.url).host]) {
+      const answer = await send(`${api.url}/`, { headers: { accept: "text/html", host } });
+      expect([host, answer.status, answer.headers.location]).toEqual([host, 303, "https://keys.example.com/ui"]);
     }
   });
 
@@ -164,12 +172,17 @@ describe.each(engines)("connections of the console on $name", (engine) => {
     expect((await browser.signIn(api.rootKey)).status).toBe(200);
     expect((await browser.call("ApisService.ListApis")).status).toBe(200);
     expect((await openBrowser(api.url).signIn(api.rootKey)).status).toBe(404);
+    const opened = await Promise.all([url, api.url].map((each) => send(`${each}/`, { headers: { accept: "text/html" } })));
+    expect(opened.map(({ status, headers: { location } }) => [status, location])).toEqual([
+      [303, "/ui"],
+      [404, undefined],
+    ]);
     const headers = { "content-type": "application/json", authorization: `Bearer ${api.rootKey}` };
     for (const path of ["/v2/apis.listApis", "/latchkey.v2.ApisService/ListApis"])
       expect((await send(url + path, { method: "POST", headers, body: "{}" })).status).toBe(404);
   });
 
-  test("[console §2.7] while the store is away nobody signs in and nobody is called wrong: 503, which counts as nothing", async () => {
+  test("[console §2.7] while the store is down sign-in is 503, and counts as no failure", async () => {
     let isAway = false;
     const inner = await engine.open();
     const around = aroundStore(inner, async (_operation, run) => {

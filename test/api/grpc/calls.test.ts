@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { type ClientHttp2Stream, connect as connectHttp2, constants } from "node:http2";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -42,7 +43,7 @@ describe.each(engines)("on $name", (engine) => {
     const v2 = async (procedure: string, body: unknown) => dataOf(await request(api.url, procedure, { rootKey: api.rootKey, body }));
     const { apiId } = await v2("apis.createApi", { name: "calls" });
     ({ keyId } = (await v2("keys.createKey", { apiId, name: "before" })) as { keyId: string });
-    // Then nobody else has business with it.
+    // A settled key has no pending write.
     const isSettled = async () => (await store.collection("keys").findOne({ _id: keyId }))?.pendingMark === undefined;
     await vi.waitUntil(isSettled, { timeout: 20_000 });
   });
@@ -150,7 +151,7 @@ describe.each(engines)("on $name", (engine) => {
     await expect.poll(() => begun).toEqual(["findOne"]);
     call.stream.close(constants.NGHTTP2_CANCEL);
     await closed;
-    // The server hears of it before the store answers.
+    // The server learns of it before the store answers.
     await new Promise((resolve) => setTimeout(resolve, 500));
     releaseStore();
     const body = frame(toBinary(GetKeyRequestSchema, create(GetKeyRequestSchema, { keyId })));
@@ -158,7 +159,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(await everythingIn(api.store)).toEqual(before);
   });
 
-  test("[protocol §2] a /v2 client that goes away leaves nothing half done either", async () => {
+  test("[protocol §2] a /v2 client that disconnects leaves nothing half done either", async () => {
     const before = await everythingIn(api.store);
     holdStore();
     const aborted = new AbortController();
@@ -210,7 +211,7 @@ describe.each(engines)("on $name", (engine) => {
       }
     });
 
-    test.each(Object.entries(rpcTransports))("a client over %s is told in the words of /v2", async (_, transport) => {
+    test.each(Object.entries(rpcTransports))("a client over %s gets the messages of /v2", async (_, transport) => {
       const client = createClient(KeysService, transport(api.url));
       const tags = Array.from({ length: 20 }, () => crypto.randomUUID().repeat(3));
       const { code, detail } = await failureOf(client.verifyKey({ key: crypto.randomUUID().repeat(100), tags }, { headers: root() }));

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { connect as connectHttp2 } from "node:http2";
 import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -79,7 +80,7 @@ describe.each(engines)("on $name", (engine) => {
     ["a namespace that is gone", "ratelimit.limit", () => ({ namespace: "gone", identifier: "x", limit: 1, duration: 1_000 }), "all"],
     ["a missing encryption key", "keys.createKey", ({ apiId }) => ({ apiId, recoverable: true }), "all"],
     ["what the store must tell", "keys.updateCredits", ({ keyId }) => ({ keyId, operation: "increment", value: 1 }), "all"],
-  ])("[grpc §3] %s is told like on /v2, on every edge", async (_, procedure, body, grants) => {
+  ])("[grpc §3] %s is reported as on /v2, on every edge", async (_, procedure, body, grants) => {
     const rootKey = { all: api.rootKey, none: powerless, wrong: "lkr_wrong" }[grants];
     const facts = ({ status, body: { error } }: Answer) => ({
       status,
@@ -193,7 +194,7 @@ describe.each(engines)("on $name", (engine) => {
     });
   });
 
-  test("[grpc §3] what is no procedure, or no POST, is unimplemented", async () => {
+  test("[grpc §3] an unknown procedure, or another method than POST, is unimplemented", async () => {
     const session = connectHttp2(api.url);
     const statusOf = (path: string, method: string): Promise<string> =>
       new Promise((resolve, reject) => {

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { execFile, spawnSync } from "node:child_process";
 import { homedir } from "node:os";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { create, type JsonObject, type MessageInitShape, toBinary, toJson } from "@bufbuild/protobuf";
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
 import { createClient } from "@connectrpc/connect";

@@ -59,7 +59,7 @@ everywhere(
         expect(left).not.toContain(secret);
         expect(left).not.toContain("erased:");
         expect(await faultOf(run.api.store)).toBeUndefined();
-        // What was the head is an entry of the log as before.
+        // The former head is an unchanged entry of the log.
         expect((await createAuditLogRepository(run.api.store).findBySequence([head?.sequence ?? 0]))[0]?.hash).toBe(head?.hash);
         for (const node of [run.api, other]) {
           await eventually(async () => {
@@ -73,7 +73,7 @@ everywhere(
         expect(await run.data("apis.listKeys", { apiId, externalId })).toEqual([]);
       });
 
-      test("[data §4] the log tells who erased, of which keys and entries, and goes on to tell what was done when", async () => {
+      test("[data §4] the log records the actor, the erased keys and entries, and later the completion", async () => {
         const { externalId, keyId } = await person();
         const rootKey = await run.api.createRootKey({ name: run.unique("eraser") });
         const { identityId } = await run.data("identities.createIdentity", { externalId: run.unique("bystander") });
@@ -114,7 +114,7 @@ everywhere(
         expect((await logs({ resourceId: identityId as string }))[0]?.description).toMatch(/^Created identity bystander/);
       });
 
-      test("[data §4] a second call is 404, as is an externalId that nobody had, and the id of what was erased", async () => {
+      test("[data §4] a second call is 404, as is an unknown externalId, and the id of an erased identity", async () => {
         const { externalId } = await person();
         const { id } = await run.data("identities.getIdentity", { identity: externalId });
         await erased(externalId);
@@ -143,7 +143,7 @@ everywhere(
         }
       });
 
-      test("[data §4] what one erasure left, another node goes on with", async () => {
+      test("[data §4] another node completes an unfinished erasure", async () => {
         const { externalId, secret } = await person();
         const { id } = await run.data("identities.getIdentity", { identity: externalId });
         const note = { externalId, identityIds: [id as string], through: 0, keys: 0, entries: 0, events: 0 };
@@ -166,7 +166,7 @@ everywhere(
         expect(await dump(run.api.store)).not.toContain(secret);
       });
 
-      test("[data §4] asks for erase_identity beside delete_identity; without erase nothing is erased", async () => {
+      test("[data §4] needs erase_identity in addition to delete_identity; without erase nothing is erased", async () => {
         const { externalId, secret, keyId } = await person();
         for (const [action, missing] of [
           ["delete_identity", "erase_identity"],

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -13,7 +14,7 @@ import { engines } from "../../support/stores.ts";
 const PERSON = "dave_7731";
 const OTHER = "anne_1177";
 
-/** What the embedded analytics engine and the store's files hold, beside a service that goes on. */
+/** The files of the embedded analytics engine and of the store, while the service keeps running. */
 describe("[data §4] latchkey identity erase", () => {
   const { env, directory, remove } = embeddedAnalytics();
   let api: Api;

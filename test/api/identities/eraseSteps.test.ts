@@ -37,7 +37,7 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
     expect((await keptAnswers(store)).sort()).toEqual(others.toSorted());
   });
 
-  test("go on with the kept answers where the call before had no time left", async () => {
+  test("continue with the kept answers where the previous call ran out of time", async () => {
     const store = await engine.open();
     const told = JSON.stringify({ data: { externalId: NAME } });
     await keepAnswers(
@@ -81,7 +81,7 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
     expect(await remainsOf(store)).toEqual([]);
   });
 
-  test("wait for what was told a moment before and another node still has to bring into the log", async () => {
+  test("wait for entries that another node still has to move into the log", async () => {
     const store = await engine.open();
     const identities = createIdentitiesRepository(store);
     const identityId = createId("id", systemClock.now());
@@ -101,7 +101,7 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
     expect(await remainsOf(store)).toEqual([]);
   });
 
-  test("are not done while somebody still reads what the store's files held before", async () => {
+  test("are not done while a reader still uses the old content of the store's files", async () => {
     const store = await engine.open();
     await fillPerson(store);
     let isRead = true;
@@ -143,7 +143,7 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
     const dying = interceptStore(store, async (operation, { collection, name }) => {
       if (collection === "idempotency") throw new StoreUnavailableError("died");
       const answer = await operation();
-      // Once the keys have no names any more, another call ends the erasure; this one goes on.
+      // Once the keys have no names left, another call completes the erasure while this one is still running.
       if (collection === "keys" && name === "bulkWrite") {
         for (const { id } of await createErasuresRepository(store).list()) await createErasuresRepository(store).remove(id);
       }
@@ -153,7 +153,7 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
     expect(await createErasuresRepository(store).list()).toEqual([]);
   });
 
-  describe("go on beside an identity that took the externalId again", () => {
+  describe("continue when a new identity has taken the externalId", () => {
     /** An erasure that died once it had read the log, and what was made then; ids of the identity and of its key. */
     const begun = async (store: Store) => {
       await fillPerson(store);
@@ -172,7 +172,7 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
     };
     const texts = async (store: Store) => (await store.collection("audit").find({}).toArray()).map(({ event: { display } }) => display);
 
-    test("leaves it, its keys and what is told of them alone", async () => {
+    test("leaves it, its keys and their entries alone", async () => {
       const store = await engine.open();
       const { identityId, keyId } = await begun(store);
       expect(await erasePerson(store)).toMatchObject({ done: true });

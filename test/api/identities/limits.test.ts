@@ -21,7 +21,7 @@ everywhere(
     const keyOf = async (externalId: string, fields: object = {}) => run.createKey({ externalId, ...fields });
     const update = (identity: string, fields: object) => run.data("identities.updateIdentity", { identity, ...fields });
     const remove = (identity: string) => run.data("identities.deleteIdentity", { identity });
-    /** What remains of each checked limit, by name; the code alone when none was checked. */
+    /** Verifies and returns the remaining tokens of each checked limit, by name; the code when none was checked. */
     const spend = async (key: string, fields: object = {}): Promise<unknown> => {
       const { code, ratelimits } = await run.verify(key, fields);
       const checked = (ratelimits ?? []) as Checked[];
@@ -31,7 +31,7 @@ everywhere(
     const expect412 = async (key: string, name: string): Promise<string> =>
       expectError(await run.call("keys.verifyKey", { key, ...naming(name) }), 412, "unkey/application/precondition_failed").detail;
 
-    describe("what is shared", () => {
+    describe("shared limits", () => {
       test("[identities, shared limits] one counter for all keys of the identity, across APIs, existing and future", async () => {
         const user = await create({ ratelimits: [shared] });
         const [a, b] = [await keyOf(user), await keyOf(user)];
@@ -83,7 +83,7 @@ everywhere(
         expect(await spend(key)).toEqual({ code: "VALID", shared: 3 });
       });
 
-      test("[identities, shared limits] of parallel verifications over several keys at most the limit is admitted", async () => {
+      test("[identities, shared limits] parallel verifications over several keys never exceed the limit", async () => {
         const user = await create({ ratelimits: [shared] });
         const keys = await Promise.all([1, 2, 3, 4].map(() => keyOf(user)));
         const codes = await Promise.all(Array.from({ length: 40 }, async (_, i) => (await run.verify(keys[i % 4]?.key ?? "")).code));
@@ -172,7 +172,7 @@ everywhere(
         expect(await run.data("apis.listKeys", { apiId, externalId: user })).toEqual([]);
       });
 
-      test("[identities deleteIdentity] re-creating the externalId re-attaches no key, whoever does it; updateKey does", async () => {
+      test("[identities deleteIdentity] re-creating the externalId re-attaches no key, for any caller; updateKey does", async () => {
         const user = await create({ ratelimits: [shared] });
         const { key, keyId, apiId } = await keyOf(user);
         expect(await spend(key)).toEqual({ code: "VALID", shared: 4 });

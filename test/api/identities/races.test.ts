@@ -28,7 +28,7 @@ everywhere(
     const get = (identity: string) => run.data("identities.getIdentity", { identity });
 
     describe("races", () => {
-      test("[identities createIdentity] of racing creates with one externalId one is 200, the others 409", async () => {
+      test("[identities createIdentity] racing creates with one externalId: one is 200, the others 409", async () => {
         const [name, rootKey] = await actor();
         const externalId = run.unique("raced");
         const answers = await together((i, node) =>
@@ -43,7 +43,7 @@ everywhere(
         ]);
       });
 
-      test("[identities, shared limits] parallel createKey calls with one unknown externalId: one identity, as many keys", async () => {
+      test("[identities, shared limits] parallel createKey calls with one unknown externalId make one identity and all the keys", async () => {
         const [name, rootKey] = await actor();
         const [apiId, externalId] = [await run.createApi(), run.unique("raced")];
         await together((_, node) => run.data("keys.createKey", { apiId, externalId }, rootKey, node));
@@ -64,7 +64,7 @@ everywhere(
         for (const [i, answer] of answers.entries()) expect(namesIn(answer)).toEqual(lists[i]);
         const final = namesIn(await get(externalId));
         expect(lists).toContainEqual(final);
-        // What came and went adds up to what is left.
+        // Creations minus deletions equal the number of objects left.
         const events = await eventsOf(name);
         const count = (event: string): number => events.filter((each) => each.startsWith(`${event} `)).length;
         expect(count("identity.update")).toBe(CALLERS);
@@ -72,7 +72,7 @@ everywhere(
         expect(count("ratelimit.delete")).toBe(1 + 2 * (CALLERS - 1));
       });
 
-      test("[identities updateIdentity] meta and limits changed at once: both survive, whoever is first", async () => {
+      test("[identities updateIdentity] concurrent changes of meta and limits both survive, in either order", async () => {
         const externalId = run.unique("raced");
         await run.data("identities.createIdentity", { externalId });
         await together((i, node) => {

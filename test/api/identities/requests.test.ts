@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { expect, test } from "vitest";
 import { expectError } from "../../support/api.ts";
 import { everywhere } from "../../support/everywhere.ts";
@@ -75,7 +76,7 @@ everywhere(
       expect(ratelimits).toEqual([{ ...limit, id: expect.not.stringMatching("rl_mine"), autoApply: false }]);
     });
 
-    test("[identities updateIdentity] a schema violation is told before 403, and 403 before 404", async () => {
+    test("[identities updateIdentity] a schema violation is reported before 403, and 403 before 404", async () => {
       const weak = await run.api.createRootKey({ permissions: ["identity.*.read_identity"] });
       const twice = { identity: "unknown", ratelimits: [limit, limit] };
       expectError(await run.call("identities.updateIdentity", twice, weak), 400, "invalid_input");

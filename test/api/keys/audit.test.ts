@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import type { AuditEvent } from "../../../src/platform/storage/port/auditEvents.ts";
 import { everywhere } from "../../support/everywhere.ts";
@@ -128,7 +129,7 @@ everywhere((run) => {
       expect((await update(keyId, { externalId: null })).lines).toEqual(["key.update key:-"]);
     });
 
-    test("[permissions §5] what was deleted in the meantime is not disconnected again", async () => {
+    test("[permissions §5] permissions deleted in the meantime are not disconnected again", async () => {
       const [role, slug] = [run.unique("role"), run.unique("slug")];
       await run.data("permissions.createRole", { name: role });
       const { keyId } = await run.createKey({ roles: [role], permissions: [slug] });
@@ -177,7 +178,7 @@ everywhere(
       const name = run.unique("actor");
       const rootKey = await run.api.createRootKey({ name });
       for (const i of [1, 2, 3, 4, 5, 6]) await run.data("keys.updateKey", { keyId, permissions: sets[i % 2] }, rootKey);
-      // Each replaces 300 by 300; as many again may have been waiting before the last of them.
+      // Each call replaces up to 300 by 300, and up to 300 more were waiting when the last one started.
       expect(await eventsBy(run.api.store, name)).toHaveLength(6 * 601);
       const stored = await run.api.store.collection("keys").findOne({ _id: keyId });
       expect(stored?.outbox?.length ?? 0).toBeLessThan(2 * 601);

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { beforeAll, describe, expect, test } from "vitest";
 import { expectError } from "../../support/api.ts";
 import { everywhere } from "../../support/everywhere.ts";
@@ -22,7 +23,7 @@ const accepted: readonly (readonly [string, readonly object[]])[] = [
   ["enabled", [true, false].map((enabled) => ({ enabled }))],
 ];
 
-/** What getKey shows for accepted fields: the ids and the default of a rate limit come along. */
+/** The fields as getKey shows them: with the ids of rate limits and their defaults. */
 const shown = (fields: object): object => {
   const { ratelimits } = fields as { ratelimits?: object[] };
   if (!ratelimits) return fields;

@@ -59,7 +59,7 @@ everywhere((run) => {
       expect(JSON.stringify(await everythingIn(run.api.store))).not.toContain(key);
     });
 
-    test("[keys §2] what was given comes back from getKey", async () => {
+    test("[keys §2] getKey returns the given fields", async () => {
       const role = run.unique("role");
       const slug = run.unique("docs.read");
       const externalId = run.unique("user");
@@ -146,7 +146,7 @@ everywhere((run) => {
     });
   });
 
-  describe("what a key refers to", () => {
+  describe("the objects that a key refers to", () => {
     test("[keys §1.7] an unknown externalId makes an identity without metadata and limits, a known one is linked as it is", async () => {
       const externalId = run.unique("user");
       const first = await run.createKey({ externalId });

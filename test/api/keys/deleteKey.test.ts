@@ -81,7 +81,7 @@ everywhere((run) => {
       expect(await run.getKey(keyId)).toMatchObject({ credits: { remaining: 1 } });
     });
 
-    test("[keys §1.8] a key's own rate limits stand apart from those of its identity; absent is absent, not empty", async () => {
+    test("[keys §1.8] a key's own rate limits are separate from those of its identity; absent is absent, not empty", async () => {
       const { keyId } = await run.createKey({ externalId: run.unique("user") });
       const shown = await run.getKey(keyId);
       for (const field of ["ratelimits", "roles", "permissions", "meta", "name", "expires", "credits", "plaintext"]) {

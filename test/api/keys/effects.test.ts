@@ -55,7 +55,7 @@ everywhere((run) => {
       expect(await run.verify(key)).toMatchObject({ code: "USAGE_EXCEEDED", credits: 0 });
     });
 
-    test("[keys §3] what was removed with null does not come back when credits are set again", async () => {
+    test("[keys §3] a refill removed with null does not come back when credits are set again", async () => {
       const { keyId } = await run.createKey({ credits: { remaining: 2, refill: { interval: "daily", amount: 1 } } });
       await update(keyId, { credits: null });
       await update(keyId, { credits: { remaining: 1 } });
@@ -76,7 +76,7 @@ everywhere((run) => {
     });
   });
 
-  describe("what keys refer to", () => {
+  describe("the objects that keys refer to", () => {
     test("[keys §1.7] a deleted identity is never revived: keys lose it, and its externalId makes a new one", async () => {
       const externalId = run.unique("user");
       const { keyId, key } = await run.createKey({ externalId });

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { expectError } from "../../support/api.ts";
 import { everywhere } from "../../support/everywhere.ts";
@@ -13,7 +14,7 @@ const onlyLimit = (explanation: unknown): { readonly current: number; readonly r
 };
 
 // No budget goes back by itself while the clock stands still.
-describe("with a clock that stands still", () => {
+describe("with a stopped clock", () => {
   everywhere(
     (run) => {
       test("[management §2] the budget of another node counts as used, this node's own does not", async () => {
@@ -117,7 +118,7 @@ everywhere((run) => {
       expect(await run.verify(key)).toMatchObject({ code: "VALID" });
     });
 
-    test("[management §8] what the request or the identity limits is not the key's to change, and a cost above the limit never passes", async () => {
+    test("[management §8] limits of the request or the identity are not for the key to change, and a cost above the limit never passes", async () => {
       const externalId = run.unique("user");
       await run.data("identities.createIdentity", { externalId, ratelimits: [{ name: "shared", limit: 1, duration: MONTH }] });
       const { keyId } = await run.createKey({ externalId, ratelimits: [{ name: "own", limit: 5, duration: MONTH }] });

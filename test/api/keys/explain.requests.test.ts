@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { expectError } from "../../support/api.ts";
 import { everywhere } from "../../support/everywhere.ts";
@@ -67,7 +68,7 @@ everywhere((run) => {
       expect(await run.data("keys.explain", { key }, enough)).toMatchObject({ keyId });
     });
 
-    test("[management §8] a key of another system that nobody has verified yet is found neither by its secret nor by its id, as by verifyKey", async () => {
+    test("[management §8] a key of another system that was never verified is found neither by its secret nor by its id, as by verifyKey", async () => {
       const { key, keyId } = await run.createKey();
       await run.api.store.collection("keys").updateOne({ _id: keyId }, { $set: { pendingMigrationId: "mig_1" } });
       const powerless = await run.api.createRootKey({ permissions: [] });

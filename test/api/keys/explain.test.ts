@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { chunks } from "../../../src/platform/util/chunks.ts";
 import { expectError } from "../../support/api.ts";
@@ -43,7 +44,7 @@ everywhere((run) => {
     expect(await explain({ key })).toEqual({ ...byId, at: expect.any(Number) });
   });
 
-  test("[management §2] every check that fails is told, also after the first; the code is that of the first", async () => {
+  test("[management §2] every failing check is reported, even after the first; the code is that of the first", async () => {
     const { keyId, key, apiId } = await run.createKey({
       enabled: false,
       expires: 1_000,
@@ -93,7 +94,7 @@ everywhere((run) => {
       });
     });
 
-    test("[management §2] of what grants a term a hundred are told, and the detail says of which there are more", async () => {
+    test("[management §2] at most a hundred grants of a term are listed, and the detail names the terms with more", async () => {
       const slug = `${run.unique("docs")}.read`;
       const roles: string[] = [];
       for (const some of chunks(Array<string>(100).fill(slug), 20)) roles.push(...(await Promise.all(some.map((each) => roleWith(each)))));
@@ -255,7 +256,7 @@ everywhere((run) => {
     expect(await run.verify(key)).toMatchObject({ credits: 2, ratelimits: [{ remaining: 29 }] });
   });
 
-  test("[management §2] questions beside verifications take nothing from them", async () => {
+  test("[management §2] explanations take nothing from concurrent verifications", async () => {
     const { keyId, key } = await run.createKey({
       credits: { remaining: 100 },
       ratelimits: [{ name: "requests", limit: 10, duration: MONTH, autoApply: true }],

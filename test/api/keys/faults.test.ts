@@ -10,7 +10,7 @@ import { eventsBy } from "../../support/written.ts";
 
 type When = "before it is done" | "after it was done";
 
-/** A store whose n-th write of an audited change fails, once. What nodes write in the background, such as the audit log itself, does not count. */
+/** A store that fails the n-th write of an audited change, once. Background writes, such as those of the audit log, do not count. */
 const failingStore = (store: Store) => {
   let left = Number.POSITIVE_INFINITY;
   let when: When = "before it is done";
@@ -118,7 +118,7 @@ describe.each(engines)("on $name", (engine) => {
     expect.unreachable("a call with 20 writes");
   };
 
-  test("[keys §1.1] an id or a secret that is taken is made anew, and the call succeeds", async () => {
+  test("[keys §1.1] a taken id or secret is generated again, and the call succeeds", async () => {
     const { apiId } = await data("apis.createApi", { name: "collisions" });
     faults.collide(4);
     const { keyId, key } = await data("keys.createKey", { apiId, permissions: [unique("once")] });

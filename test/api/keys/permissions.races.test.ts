@@ -58,7 +58,7 @@ everywhere(
         expect((await run.verify(key))[field]).toEqual(await held(keyId));
       });
 
-      test("[permissions §11] parallel removes take everything, each with one event, and adds beside them stay", async () => {
+      test("[permissions §11] parallel removes take everything, each with one event, and parallel adds stay", async () => {
         const { name, rootKey } = await auditor();
         const [old, fresh] = [await items("old"), await items("new")];
         const { keyId } = await run.createKey({ [field]: old });
@@ -101,7 +101,7 @@ everywhere(
       expect(await run.verify(key)).toEqual({ valid: false, code: "NOT_FOUND" });
     });
 
-    test("[permissions §9] roles that are deleted while they are assigned are 200 or 404, and nobody keeps them", async () => {
+    test("[permissions §9] roles that are deleted while they are assigned are 200 or 404, and no key keeps them", async () => {
       const name = run.unique("short-lived");
       await run.data("permissions.createRole", { name });
       const { keyId, key } = await run.createKey();

@@ -151,7 +151,7 @@ everywhere((run) => {
       expect(await everythingIn(run.api.store)).toEqual(before);
     });
 
-    test("[permissions §5] a deleted permission is gone from the list, and is created anew when it is named again", async () => {
+    test("[permissions §5] a deleted permission is gone from the list, and is created again when it is named", async () => {
       const [a, b] = slugs(2) as [string, string];
       const { keyId, key } = await run.createKey({ permissions: [a, b] });
       const old = await run.data("permissions.getPermission", { permission: a });
@@ -186,7 +186,7 @@ everywhere((run) => {
       expect(new Set(events.map(({ correlationId }) => correlationId)).size).toBe(1);
     });
 
-    test("[permissions §11] what changes nothing is 200 with the current list, and writes and audits nothing", async () => {
+    test("[permissions §11] a call that changes nothing is 200 with the current list, and writes and audits nothing", async () => {
       const [a, b, other] = slugs(3) as [string, string, string];
       await definePermission(other);
       const { keyId } = await run.createKey({ permissions: [a, b] });
@@ -197,7 +197,7 @@ everywhere((run) => {
       expect(await everythingIn(run.api.store)).toEqual(before);
     });
 
-    test("[permissions §5] what was deleted is not disconnected once more", async () => {
+    test("[permissions §5] deleted permissions are not disconnected again", async () => {
       const { name, rootKey } = await auditor();
       const [a, b] = slugs(2) as [string, string];
       const { keyId } = await run.createKey({ permissions: [a, b] });

@@ -116,7 +116,7 @@ everywhere((run) => {
       expect((await run.getKey(keyId)).ratelimits).toEqual(first);
     });
 
-    test("[verify §11] changes of configuration lose no deduction of verifications that run beside them", async () => {
+    test("[verify §11] concurrent changes of configuration lose no deduction of verifications", async () => {
       const { keyId, key } = await run.createKey({ credits: { remaining: CALLERS, refill: { interval: "daily", amount: 1 } } });
       const other = await run.other();
       const changes = [{ name: "changed" }, { meta: { changed: true } }, { credits: { refill: null } }, { credits: {} }, { enabled: true }];
@@ -129,7 +129,7 @@ everywhere((run) => {
       expect(await run.verify(key)).toMatchObject({ code: "USAGE_EXCEEDED", credits: 0 });
     });
 
-    test("[verify §11] a balance set beside verifications is spent from, not overwritten", async () => {
+    test("[verify §11] a balance set during verifications is spent from, not overwritten", async () => {
       const { keyId, key } = await run.createKey({ credits: { remaining: 1000 } });
       const [verified] = await Promise.all([
         together((_, node) => run.data("keys.verifyKey", { key }, undefined, node)),
@@ -142,7 +142,7 @@ everywhere((run) => {
   });
 
   describe("deleteKey", () => {
-    test("[keys §5] of racing deletes, permanent or not, one is 200 and the others 404; one event", async () => {
+    test("[keys §5] racing deletes, permanent or not: one is 200 and the others 404, with one event", async () => {
       const [name, rootKey] = await auditor();
       const { keyId, key } = await run.createKey();
       const answers = await together((i, node) => run.call("keys.deleteKey", { keyId, permanent: i % 3 === 0 }, rootKey, node));
@@ -166,7 +166,7 @@ everywhere((run) => {
     });
   });
 
-  test("[protocol §7] what one node changes, the other verifies by soon after", async () => {
+  test("[protocol §7] another node verifies by a change soon after it", async () => {
     const other = await run.other();
     const { keyId, key } = await run.createKey({ name: "before" });
     const there = (): Promise<Record<string, unknown>> => run.data("keys.verifyKey", { key }, undefined, other);

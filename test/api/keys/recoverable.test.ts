@@ -4,7 +4,7 @@ import { expectError } from "../../support/api.ts";
 import { everywhere } from "../../support/everywhere.ts";
 import { eventsBy, everythingIn } from "../../support/written.ts";
 
-/** As the service holds them: keys 1 and 2, of which 2 is the newest. */
+/** The configured encryption keys, newest first: 2, then 1. */
 const CONFIGURED = [2, 1].map((n) => `key-${n}:${Buffer.alloc(32, n).toString("base64")}`);
 const ringOf = (...entries: string[]) => createKeyRing(parseEncryptionKeys(entries.join(",")) ?? []);
 
@@ -66,7 +66,7 @@ everywhere(
       ]);
     });
 
-    test("[keys §10] recoverable asks for encrypt_key, decrypt for decrypt_key beside read_key", async () => {
+    test("[keys §10] recoverable needs encrypt_key, and decrypt needs decrypt_key in addition to read_key", async () => {
       const { keyId, apiId } = await run.createKey({ recoverable: true });
       const creator = await run.api.createRootKey({ permissions: [`api.${apiId}.create_key`, "api.*.read_key"] });
       const before = await everythingIn(run.api.store);
@@ -92,12 +92,12 @@ everywhere(
     });
 
     describe("encryption keys", () => {
-      /** Puts another ciphertext in the place of a key's. */
+      /** Replaces the stored ciphertext of a key. */
       const replace = async (keyId: string, encrypted: { keyId: string; ciphertext: string }): Promise<void> => {
         await run.api.store.collection("keys").updateOne({ _id: keyId }, { $set: { encrypted } });
       };
 
-      test("[keys §10] what an older key encrypted still decrypts", async () => {
+      test("[keys §10] secrets encrypted by an older key can still be decrypted", async () => {
         const { keyId, key } = await run.createKey({ recoverable: true });
         await replace(keyId, ringOf(CONFIGURED[1] as string).encrypt(key, keyId));
         expect(await decrypt(keyId)).toMatchObject({ plaintext: key });

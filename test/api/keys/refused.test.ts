@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { expectError } from "../../support/api.ts";
 import { everywhere } from "../../support/everywhere.ts";
@@ -69,7 +70,7 @@ everywhere((run) => {
       });
     });
 
-    test("[protocol §6] rules across fields stand beside those of single fields in one 400", async () => {
+    test("[protocol §6] violations across fields are reported together with those of single fields in one 400", async () => {
       const ratelimits = [{ name: "requests", limit: 1, duration: 1 }];
       const credits = { remaining: 1, refill: { interval: "monthly", amount: 1 } };
       const error = expectError(await run.call("keys.updateKey", { keyId: "x", name: "", ratelimits, credits }), 400, "invalid_input");
@@ -80,7 +81,7 @@ everywhere((run) => {
 
   describe("403 and 404", () => {
     test.each(byKeyId)(
-      "[protocol §8] %s: an unknown key is 404 for everybody, a known one 403 without %s",
+      "[protocol §8] %s: an unknown key is 404 for every caller, a known one 403 without %s",
       async (procedure, action, fields) => {
         const { keyId, apiId } = await run.createKey();
         const otherApi = await run.createApi();

@@ -91,7 +91,7 @@ everywhere(
         }
       });
 
-      test("[keys §6] a key of which only start is known keeps everything before the last _ of it as its prefix", async () => {
+      test("[keys §6] a key with only a stored start keeps everything before its last _ as its prefix", async () => {
         const old = await run.createKey({ prefix: "my_app" });
         await run.api.store.collection("keys").updateOne({ _id: old.keyId }, { $unset: { prefix: "", byteLength: "" } });
         expect((await reroll(old.keyId)).key).toMatch(/^my_app_[1-9A-Za-z]{21,22}$/);
@@ -122,7 +122,7 @@ everywhere(
         ["expired", { expires: 1 }, "EXPIRED"],
         ["exhausted", { credits: { remaining: 0 } }, "USAGE_EXCEEDED"],
         ["disabled, expired and exhausted", { enabled: false, expires: 0, credits: { remaining: 0 } }, "DISABLED"],
-      ])("[keys §6] of a key that is %s it is a copy in the same state", async (_, fields, code) => {
+      ])("[keys §6] the copy of a key that is %s has the same state", async (_, fields, code) => {
         const old = await run.createKey(fields);
         const fresh = await reroll(old.keyId, MINUTE);
         expect(await run.getKey(fresh.keyId)).toMatchObject(fields);
@@ -130,7 +130,7 @@ everywhere(
         expect(await run.verify(old.key)).toMatchObject({ valid: false, code });
       });
 
-      test("[keys §6] of a key that was rerolled away at this very moment it is expired, too", async () => {
+      test("[keys §6] of a key that was rerolled at this very moment the copy is expired, too", async () => {
         const old = await run.createKey();
         await reroll(old.keyId, 0);
         const fresh = await reroll(old.keyId);
@@ -167,7 +167,7 @@ everywhere(
         }
       });
 
-      test("[keys §6] it works up to that moment, and is EXPIRED after it; the new one goes on", async () => {
+      test("[keys §6] it works up to that moment and is EXPIRED after it; the new key keeps working", async () => {
         const old = await run.createKey();
         const fresh = await reroll(old.keyId, 1);
         const { expires } = await run.getKey(old.keyId);

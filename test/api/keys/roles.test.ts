@@ -154,7 +154,7 @@ everywhere((run) => {
       expect(new Set(events.map(({ correlationId }) => correlationId)).size).toBe(1);
     });
 
-    test("[permissions §11] what changes nothing is 200 with the current list, and writes and audits nothing", async () => {
+    test("[permissions §11] a call that changes nothing is 200 with the current list, and writes and audits nothing", async () => {
       const [a, b, other, deleted] = await defineRoles({}, {}, {}, {});
       const { keyId } = await run.createKey({ roles: [a, b, deleted] });
       await run.data("permissions.deleteRole", { role: deleted });

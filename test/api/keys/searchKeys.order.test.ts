@@ -32,7 +32,7 @@ everywhere((run) => {
       }
     });
 
-    test("[management §8] a way that finds more than a page holds goes by its texts, and by the ids within one", async () => {
+    test("[management §8] a way that finds more than a page holds is ordered by its texts, then by ids", async () => {
       const apiIds = [await run.createApi(), await run.createApi()];
       const stem = run.unique("texts");
       const made: { readonly keyId: string; readonly name: string }[] = [];
@@ -102,7 +102,7 @@ everywhere((run) => {
           const name = `${prefix} a${end}${i}`;
           return {
             ...plain,
-            _id: `${end === "old" ? "key_0" : "key_z"}${run.edge}${end}${String(i).padStart(4, "0")}`,
+            _id: `${end === "old" ? "key_0" : "key_z"}${run.edge}${end}${String(i).padStart(16, "0")}`,
             name,
             nameKey: name.toLowerCase(),
           };
@@ -145,7 +145,7 @@ everywhere((run) => {
           expect(walked.pages).toBe(Math.ceil(130 / limit));
         }
       }
-      // The same order whatever the pages, none of which holds them all.
+      // The order is the same for any page size that needs several pages.
       expect((await walk({ query: stem }, 100)).ids).toEqual((await walk({ query: stem }, 33)).ids);
       const inOne = made.filter((_, i) => i % 2 === 0).map(({ keyId }) => keyId);
       expect((await walk({ apiId: apiIds[0] }, 60)).ids).toEqual(inOne.sort());
@@ -163,7 +163,7 @@ everywhere((run) => {
       }
     });
 
-    test("[management §2] what exists throughout is found exactly once while others come and go", async () => {
+    test("[management §2] keys that exist throughout are found exactly once while others are created and deleted", async () => {
       const apiId = await run.createApi();
       const name = run.unique("stable");
       const stay: string[] = [];

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { expectError } from "../../support/api.ts";
 import { everywhere } from "../../support/everywhere.ts";
@@ -9,7 +10,7 @@ everywhere((run) => {
   const restricted = (apiId: string): Promise<string> =>
     run.api.createRootKey({ permissions: [`api.${apiId}.read_key`, `api.${apiId}.read_api`] });
 
-  describe("who finds what", () => {
+  describe("the keys that a caller finds", () => {
     test("[management §2] a key needs read_key and read_api of its API; with none there is an empty page", async () => {
       const { keyId, key, apiId } = await run.createKey({ name: run.unique("mine") });
       const other = await run.createApi();

@@ -13,7 +13,7 @@ interface Asked {
   readonly limit: number | undefined;
 }
 
-describe.each(engines)("what a search asks the store, on $name", (engine) => {
+describe.each(engines)("the requests of a search to the store, on $name", (engine) => {
   let api: Api;
   let apiId: string;
   let asked: Asked[] = [];
@@ -36,7 +36,7 @@ describe.each(engines)("what a search asks the store, on $name", (engine) => {
   const createKey = async (fields: object = {}): Promise<{ keyId: string; key: string }> =>
     (await call("keys.createKey", { apiId, ...fields })) as { keyId: string; key: string };
 
-  /** What is found, and what the store was asked for it: but for what runs in the background. */
+  /** Searches, and returns the found keys; it records the operations on the store, without those of the background. */
   const search = async (query: string, more: object = {}, rootKey?: string): Promise<readonly string[]> => {
     asked = [];
     const data = (await call("keys.searchKeys", { query, ...more }, rootKey)) as unknown as readonly { readonly keyId: string }[];
@@ -44,11 +44,11 @@ describe.each(engines)("what a search asks the store, on $name", (engine) => {
     return data.map(({ keyId }) => keyId);
   };
   const isTold = (text: string): boolean => JSON.stringify(asked).toLowerCase().includes(text.toLowerCase());
-  /** The fields of which ranges of texts were asked. */
+  /** The fields that were searched by a range of texts. */
   const ranges = (): readonly string[] =>
     ["start", "nameKey", "externalKey", "lastFour"].filter((field) => asked.some(({ filter }) => field in filter));
 
-  test("[management §2] of a query that is the secret of a key it gets the hash alone", async () => {
+  test("[management §2] a query that is the secret of a key reaches the store as its hash alone", async () => {
     const { keyId, key } = await createKey({ prefix: "told" });
     const around = [` ${key}\n`, `Bearer ${key}`, `"${key}"`, `{"key": '${key}'}`, `KEY=${key}`, `“${key}”,`];
     for (const query of [key, ...around]) {

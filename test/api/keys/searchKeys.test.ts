@@ -5,7 +5,7 @@ import { keySearchesOf } from "../../support/keySearches.ts";
 everywhere((run) => {
   const { search, found, walk } = keySearchesOf(run);
 
-  describe("what is found", () => {
+  describe("the found keys", () => {
     test("[management §2] each way finds its keys: id, secret, start, name, externalId, last four characters", async () => {
       const [prefix, name, externalId] = ["srch", run.unique("Näme ΣΑΣ"), run.unique("User.X")];
       const { keyId, key, apiId } = await run.createKey({ prefix, name, externalId });

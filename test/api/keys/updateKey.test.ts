@@ -245,7 +245,7 @@ everywhere((run) => {
       expect((await idsOf()).get("tokens")).not.toBe(before.get("tokens"));
     });
 
-    test("[keys §3] what is replaced applies to the next verification, and a removed limit cannot be named", async () => {
+    test("[keys §3] replaced fields apply to the next verification, and a removed limit cannot be named", async () => {
       const { keyId, key } = await run.createKey({ ratelimits: [{ name: "requests", limit: 1, duration: FAR, autoApply: true }] });
       expect(await run.verify(key)).toMatchObject({ code: "VALID" });
       expect(await run.verify(key)).toMatchObject({ code: "RATE_LIMITED" });
@@ -268,7 +268,7 @@ everywhere((run) => {
     });
   });
 
-  describe("what stays", () => {
+  describe("unchanged fields", () => {
     test("[keys §3] createdAt, start, the secret and the API never change, updatedAt appears and never falls", async () => {
       const { keyId, key, apiId } = await run.createKey({ prefix: "same" });
       const before = await run.getKey(keyId);

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { beforeAll, describe, expect, test } from "vitest";
 import { expectError } from "../../support/api.ts";
 import { everywhere } from "../../support/everywhere.ts";
@@ -105,7 +106,7 @@ everywhere(
         ]);
       });
 
-      test("[keys §7] what is allowed at the edge of the bounds is imported", async () => {
+      test("[keys §7] values at the bounds are imported", async () => {
         const unique = (stem: string): string => `${stem}${run.unique("edge")}`;
         const items = [
           { hash: unique("abc") },

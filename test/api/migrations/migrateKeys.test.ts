@@ -31,7 +31,7 @@ everywhere((run) => {
     return { key, keyId: migrated[0]?.keyId ?? "" };
   };
 
-  describe("what is imported", () => {
+  describe("the imported fields", () => {
     test("[keys §7] a key of a sha256 migration verifies directly, with and without its migrationId", async () => {
       const { key, keyId } = await importOne();
       expect(await run.verify(key)).toMatchObject({ valid: true, code: "VALID", keyId });
@@ -144,7 +144,7 @@ everywhere((run) => {
       expect(await run.verify(erased.key)).toMatchObject({ valid: true, keyId: migrated[1]?.keyId });
     });
 
-    test("[keys §7] of a hash that is repeated in one request the first is imported, the others are in failed", async () => {
+    test("[keys §7] the first of several items with one hash is imported, the others are in failed", async () => {
       const [a, b] = [plainKey(), plainKey()];
       const items = [
         { hash: a.hash, name: "first" },
@@ -167,7 +167,7 @@ everywhere((run) => {
     });
   });
 
-  describe("what the items refer to", () => {
+  describe("the objects that the items refer to", () => {
     test("[keys §7] unknown roles, permissions and identities are created, each once per call, and known ones are linked", async () => {
       const [known, fresh, slug, externalId] = ["known", "fresh role", "docs.read", "user"].map(run.unique) as [
         string,
@@ -274,7 +274,7 @@ everywhere((run) => {
       expect(expectError(answer, 404, "unkey/data/migration_not_found").detail).toContain(migrationId);
     });
 
-    test("[keys §7] what fails with 400, 403 or 404 imports nothing", async () => {
+    test("[keys §7] a call that fails with 400, 403 or 404 imports nothing", async () => {
       const apiId = await run.createApi();
       const powerless = await run.api.createRootKey({ permissions: ["api.*.verify_key"] });
       const good = {

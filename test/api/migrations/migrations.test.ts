@@ -39,7 +39,7 @@ everywhere((run) => {
     return foreign.map(({ key }) => key);
   };
 
-  test("[management §7] what is created is listed, ascending by id, with its name if it has one, and takes keys", async () => {
+  test("[management §7] a created migration is listed, ascending by id, with its name if it has one, and takes keys", async () => {
     const before = Date.now();
     const ids = [await create(), await create({ algorithm: "sha256", name: "😀 from the old system" })];
     for (const id of ids) expect(id).toMatch(/^mig_[A-Za-z0-9]{16,}$/);
@@ -53,7 +53,7 @@ everywhere((run) => {
     expect(await run.verify(key as string, { migrationId: ids[0] })).toMatchObject({ valid: true });
   });
 
-  test("[management §8] keys that were waiting for a deleted migration no longer verify, those that were used go on", async () => {
+  test("[management §8] keys that were waiting for a deleted migration no longer verify; used ones keep working", async () => {
     const migrationId = await create();
     const [used = "", waiting = ""] = await importMany(migrationId, 2);
     expect(await run.verify(used, { migrationId })).toMatchObject({ valid: true });
@@ -67,10 +67,10 @@ everywhere((run) => {
     expectError(await run.call("keys.migrateKeys", imported), 404, NOT_FOUND);
   });
 
-  test("[protocol §7] another node hears of a deletion, too", async () => {
+  test("[protocol §7] another node applies a deletion, too", async () => {
     const other = await run.other();
     const migrationId = await create();
-    // Each serves one question: whoever is answered VALID waits no more.
+    // Each key is used for one check: a key that was answered VALID is migrated.
     const keys = await importMany(migrationId, 200);
     const next = async () => (await run.data("keys.verifyKey", { key: keys.pop(), migrationId }, undefined, other)).code;
     expect(await next()).toBe("VALID");

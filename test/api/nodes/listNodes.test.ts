@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { createNodesRepository } from "../../../src/features/nodes/nodesRepository.ts";
+import { createId } from "../../../src/platform/base/ids.ts";
 import { version } from "../../../src/platform/config/version.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/platform/storage/port/baseDocument.ts";
 import type { NodeDocument } from "../../../src/platform/storage/port/internalDocuments.ts";
@@ -64,7 +65,7 @@ everywhere(
 
     test("[management §7] one that is silent for 60 s is gone", async () => {
       const nodes = createNodesRepository(run.api.store);
-      const [silent, late] = [run.unique("node_silent"), run.unique("node_late")];
+      const [silent, late] = [createId("node", Date.now()), createId("node", Date.now())];
       await nodes.write(row(silent, Date.now() - 60_000));
       await nodes.write(row(late, Date.now() - 55_000));
       const ids = (await list()).map(({ nodeId }) => nodeId);
@@ -74,12 +75,12 @@ everywhere(
 
     test("[management §8] figures that a node of another version does not write are 0, and those that only it knows are left out", async () => {
       const rows = run.api.store.collection("nodes");
-      const [older, newer] = [run.unique("node_older"), run.unique("node_newer")];
+      const [older, newer] = [createId("node", Date.now()), createId("node", Date.now())];
       const expireAt = new Date(Date.now() + 60_000);
       const base = { v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, expireAt };
       const { _id: _, ...facts } = row(newer, 5);
       const store = { ...facts.store, shards: 3 };
-      // What the types of this version cannot say.
+      // The types of this version do not allow such rows.
       await rows.insertOne({ _id: older, ...base } as NodeDocument);
       const unknown = { ...facts, _id: newer, ...base, inFlight: 2.5, cacheBytes: "many", moons: [1], store };
       await rows.insertOne(unknown as unknown as NodeDocument);
@@ -96,7 +97,7 @@ everywhere(
 
     test("[management §8] all rows are listed, without pagination", async () => {
       const nodes = createNodesRepository(run.api.store);
-      const ids = Array.from({ length: 120 }, (_, i) => run.unique(`node_many${i}`));
+      const ids = Array.from({ length: 120 }, () => createId("node", Date.now()));
       for (const id of ids) await nodes.write(row(id, Date.now()));
       const { body } = await run.call("nodes.listNodes", {});
       expect(body).not.toHaveProperty("pagination");
@@ -111,7 +112,7 @@ everywhere(
 describe.each(engines)("on $name", (engine) => {
   afterAll(() => engine.close());
 
-  test("[management §7] a node writes its row every 5 s, which is not audited; it takes it away when it stops", async () => {
+  test("[management §7] a node writes its row every 5 s without an audit event, and removes it when it stops", async () => {
     const store = await engine.open();
     const api = await startApi(engine, { store });
     const beside = await engine.openBeside(store);

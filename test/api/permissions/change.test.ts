@@ -133,7 +133,7 @@ everywhere(
         expect(await run.getKey(direct.keyId)).toMatchObject({ permissions: [renamed] });
         expect(await run.data("permissions.getRole", { role })).toMatchObject({ permissions: [{ id, slug: renamed }] });
         expectError(await run.call("permissions.getPermission", { permission: slug }), 404, NOT_FOUND);
-        // The old slug is free: who takes it is somebody else.
+        // The old slug is free: a permission that takes it is another one.
         const { id: other } = await create({ slug });
         expect(other).not.toBe(id);
         expect(await codes(slug)).toEqual(["INSUFFICIENT_PERMISSIONS", "INSUFFICIENT_PERMISSIONS"]);
@@ -218,7 +218,7 @@ everywhere(
       expect(await run.data("permissions.listPermissions", { search: wanted })).toHaveLength(1);
     });
 
-    test("[permissions §12] update and delete have one event each, whoever holds the permission; refused calls none", async () => {
+    test("[permissions §12] update and delete have one event each, for any holder of the permission; refused calls have none", async () => {
       const name = run.unique("actor");
       const rootKey = await run.api.createRootKey({ name });
       const { id, slug } = await create();

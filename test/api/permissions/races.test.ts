@@ -21,7 +21,7 @@ everywhere((run) => {
     return (permissions as { slug: string }[]).map(({ slug }) => slug);
   };
 
-  test("[permissions §2] of simultaneous creates of one slug, in any letter case, one is 200 and the others 409", async () => {
+  test("[permissions §2] concurrent creates of one slug, in any letter case: one is 200 and the others 409", async () => {
     const [name, rootKey] = await auditor();
     const slug = run.unique("Race.One");
     const answers = await together((i, node) =>
@@ -36,7 +36,7 @@ everywhere((run) => {
   });
 
   describe("permissions.createRole", () => {
-    test("[permissions §6] of simultaneous creates of one name, in any letter case, one is 200 and the others 409", async () => {
+    test("[permissions §6] concurrent creates of one name, in any letter case: one is 200 and the others 409", async () => {
       const [name, rootKey] = await auditor();
       const role = run.unique("Race Role");
       const answers = await together((i, node) => {
@@ -54,7 +54,7 @@ everywhere((run) => {
         permissions: [{ slug: `${role.replaceAll(" ", ".")}.${won}` }],
       });
       const events = (await eventsBy(run.api.store, name)).map(({ event }) => event);
-      // Who lost after its permission was made leaves that behind, with its event (protocol §2).
+      // A call that loses after it created its permission leaves that permission and its event behind (protocol §2).
       expect(events.filter((event) => event !== "permission.create").sort()).toEqual([
         "authorization.connect_role_and_permission",
         "role.create",

@@ -132,7 +132,7 @@ everywhere(
         expect(await run.verify(key, { permissions: slug })).toMatchObject({ valid: true, roles: [renamed] });
         expect(await run.getKey(keyId)).toMatchObject({ roles: [renamed] });
         expectError(await run.call("keys.addRoles", { keyId, roles: [name] }), 404, NOT_FOUND);
-        // The old name is free, and somebody else's.
+        // The old name is free for another role.
         expect((await run.data("permissions.createRole", { name })).roleId).not.toBe(id);
         expect(await run.verify(key)).toMatchObject({ roles: [renamed] });
       });

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Api, dataOf, expectError, startApi } from "../../support/api.ts";
 import { expectEnvelope, type HttpAnswer, type HttpRequest, request } from "../../support/envelope.ts";
@@ -146,7 +147,7 @@ describe.each(engines)("[protocol §1] on $name", (engine) => {
 });
 
 describe.each(engines)("[protocol §9] on $name", (engine) => {
-  test("a store that is away is 503 service_unavailable, without a long Retry-After", async () => {
+  test("an unavailable store is 503 service_unavailable, without a long Retry-After", async () => {
     const store = faultyStore(await engine.open());
     const api = await startApi(engine, { store });
     try {

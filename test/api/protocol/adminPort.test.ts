@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { pino } from "pino";
 import { afterAll, describe, expect, test } from "vitest";
 import { freePort } from "../../../bench/harness/freePort.ts";
@@ -33,7 +34,7 @@ describe.each(engines)("the admin port on $name", (engine) => {
     }
   });
 
-  test("a store that is away shows in metrics, readiness stays", async () => {
+  test("an unavailable store shows in metrics, and readiness stays", async () => {
     const store = faultyStore(await engine.open());
     const api = await startApi(engine, { store });
     const away = () => request(api.url, "apis.getApi", { rootKey: api.rootKey, body: { apiId: "api_nothing1" } });
@@ -78,7 +79,7 @@ describe.each(engines)("the admin port on $name", (engine) => {
     }
   });
 
-  test("what reached no procedure is counted, without a label that a caller could choose", async () => {
+  test("calls without a procedure are counted, without a label that a caller could choose", async () => {
     const api = await startApi(engine);
     try {
       for (let i = 0; i < 20; i++) await request(api.url, `/v2/made.up${i}`);

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { dataOf, expectError } from "../../support/api.ts";
 import { everywhere, type Run } from "../../support/everywhere.ts";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { connect as connectTcp } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Api, dataOf, expectError, startApi } from "../../support/api.ts";
@@ -116,7 +117,7 @@ describe.each(engines)("[protocol §3] on $name", (engine) => {
     expect((await getKey(keyId)).permissions).toBeUndefined();
   });
 
-  test("of a repeated property the last one counts, whatever the others hold", async () => {
+  test("the last of several properties of one name counts, whatever the others contain", async () => {
     const { apiId: id } = await data("apis.createApi", '{"name":5,"name":"first","name":"the last"}');
     expect((await data("apis.getApi", { apiId: id })).name).toBe("the last");
     expect(await violations("apis.createApi", '{"name":"payments","name":1}')).toEqual(["body.name"]);

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../../src/platform/base/clock.ts";
 import type { Collection, OperationOptions } from "../../../src/platform/storage/port/collection.ts";
@@ -19,13 +20,13 @@ const bodies: Readonly<Record<string, (objects: Objects) => object>> = {
   "keys.updateCredits": ({ keyId }) => ({ keyId, operation: "set", value: 5 }),
 };
 
-/** What a call asks of the store is the same on every engine. */
+/** Calls make the same requests to the store on every engine. */
 const engine = engines[0] as Engine;
 
 describe("the store's part of a call", () => {
   let store: Store;
   let api: Api;
-  /** What calls did that could not be cancelled, reads of pages and writes: `<collection>.<operation>`. */
+  /** Operations of calls that could not be cancelled, reads of pages and writes: `<collection>.<operation>`. */
   const deaf: string[] = [];
   const overhear = (inner: Store): Store => ({
     ...inner,
@@ -37,7 +38,7 @@ describe("the store's part of a call", () => {
       const heard: Collection<never> = {
         ...(collection as unknown as Collection<never>),
         find: (filter, options) => {
-          // Other reads may be shared by several calls; what is left to sweep is counted by nobody's call.
+          // Several calls may share other reads. The count of rows to sweep belongs to no call.
           if (options?.limit !== undefined && !("sweepFrom" in filter)) note("find", options);
           return (collection as unknown as Collection<never>).find(filter, options);
         },
@@ -63,7 +64,7 @@ describe("the store's part of a call", () => {
   });
   beforeAll(async () => {
     store = await engine.open();
-    // So that no node moves events or sweeps meanwhile: those are writes of nobody's call.
+    // So that no node moves events or sweeps meanwhile: those writes belong to no call.
     const leases = createLeasesRepository(store);
     for (const lease of ["audit", "sweep"]) await leases.acquire(lease, "this test", systemClock.now(), 3_600_000);
     api = await startApi(engine, { store: overhear(store) });

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { bodyOf } from "../../support/bodies.ts";
 import { asking, createSubjects, exchange, readTagged, type Subjects, showing } from "../../support/conditional.ts";
@@ -125,7 +126,7 @@ everywhere(
       expect(new Set([tag, ...tags]).size).toBe(3);
     });
 
-    describe("what is no change of the object", () => {
+    describe("events that do not change the object", () => {
       test("[management §2] verifications, spent credits, refills, peeks and reads leave the tag of a key as it is", async () => {
         const { keyId, key, apiId } = await run.createKey({ credits: { remaining: 5, refill: { interval: "daily", amount: 3 } } });
         const read = async () => {
@@ -156,7 +157,7 @@ everywhere(
         expect((await readTagged(run, "rootKeys.whoami", subjects)).tag).toBe(tag);
       });
 
-      test("[management §2] what a key or role names has a revision of its own", async () => {
+      test("[management §2] the objects that a key or role names have revisions of their own", async () => {
         const subjects = await createSubjects(run);
         const key = await readTagged(run, "keys.getKey", subjects);
         const role = await readTagged(run, "permissions.getRole", subjects);
@@ -181,7 +182,7 @@ everywhere(
       });
     });
 
-    test("[management §2] what is deleted and made anew under the same name has another tag, at every revision", async () => {
+    test("[management §2] an object that is deleted and created again under its name has another tag, at every revision", async () => {
       const namespace = run.unique("namespace");
       await run.data("ratelimit.limit", { namespace, identifier: "user", limit: 1, duration: 1_000 });
       const [externalId, slug, name] = [run.unique("user"), run.unique("slug"), run.unique("role")];

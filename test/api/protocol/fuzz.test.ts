@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { connect as connectHttp2 } from "node:http2";
 import { create, type DescMethodUnary, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
@@ -71,7 +72,7 @@ const richBodies: Readonly<Record<string, (objects: Objects) => object>> = {
   "permissions.createRole": ({ permission }) => ({ name: crypto.randomUUID(), description: "fuzzed", permissions: [permission] }),
 };
 
-/** Stand for JSON text that JSON.stringify cannot write, or that is too long to be shown. */
+/** A placeholder for JSON text that JSON.stringify cannot write, or that is too long to be shown. */
 const raw = (number: string): string => `@raw:${number}@`;
 const deep = (levels: number): string => `@deep:${levels}@`;
 const long = (character: string, count: number): string => `@long:${character}:${count}@`;
@@ -82,7 +83,7 @@ const toText = (body: unknown, deepest = 200_000): string =>
     .replace(/"@deep:(\d+)@"/g, (_, levels: string) => nested(Math.min(Number(levels), deepest)))
     .replace(/@long:([^:]*):(\d+)@/g, (_, character: string, count: string) => character.repeat(Number(count)));
 
-/** What a careless service trips over, in any place. */
+/** Values that a careless service mishandles, in any place. */
 const nasty: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
     null,
@@ -181,7 +182,7 @@ describe.each(engines)("[protocol §2, §3] on $name", (engine) => {
     expect(answer.status).toBeLessThan(500);
   };
 
-  /** What was deleted would leave the rest of the run nothing to find. */
+  /** Creates deleted objects again, or the rest of the run would find nothing. */
   const renew = async (name: string, status: number): Promise<void> => {
     if (status === 200 && /delete|reroll|update/i.test(name)) objects = await createAll();
   };
@@ -283,7 +284,7 @@ describe.each(engines)("[protocol §2, §3] on $name", (engine) => {
 
     const expectCode = (code: string): void => expect(code).not.toMatch(/^(internal|unknown|unavailable|data_loss|2|13|14|15)$/);
 
-    /** What the encoder of this test's own Protobuf library manages. */
+    /** The deepest message that the encoder of this test's own Protobuf library can write. */
     const deepestBinary = 400;
 
     /** A valid message, some of its bytes changed. */

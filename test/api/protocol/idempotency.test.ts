@@ -46,7 +46,7 @@ const written = async (run: Run): Promise<unknown> =>
   ]);
 
 everywhere((run) => {
-  test("[attack B3] large metadata is compared and given back like any, the order of its properties is no difference", async () => {
+  test("large metadata is compared and given back like any, the order of its properties is no difference", async () => {
     const { identity } = await createObjects(run.data, ["identities.updateIdentity"]);
     const names = Array.from({ length: 3_000 }, (_, i) => `property ${i}`);
     const body = (order: readonly string[], last = 1) => {
@@ -119,7 +119,7 @@ everywhere((run) => {
     expect(free.replayed).toBe(false);
   });
 
-  test("[protocol §2] whoever may not make the call hears that first, before and after it was made", async () => {
+  test("[protocol §2] a caller without the permission is refused first, before and after the call was made", async () => {
     const key = run.unique("key");
     const { keyId: rootKeyId, key: rootKey } = (await run.data("rootKeys.createKey", { permissions: ["api.*.create_api"] })) as {
       keyId: string;
@@ -157,7 +157,7 @@ everywhere((run) => {
     expect((await withKey(run, header, "keys.getKey", { keyId })).replayed).toBe(false);
   });
 
-  test("[protocol §2] what is kept of an answer holds no secret", async () => {
+  test("[protocol §2] the stored answer contains no secret", async () => {
     const apiId = await run.createApi();
     const secrets: string[] = [];
     for (const [procedure, body] of [
@@ -183,7 +183,7 @@ everywhere((run) => {
     const made = dataOf(await withKey(run, key, "keys.createKey", body));
     const kept = run.api.store.collection("idempotency");
     const reservation = (await kept.find({}).toArray()).find(({ changeIn }) => changeIn?.id === made.keyId) ?? expect.unreachable();
-    // With a recipe in the place of the secret.
+    // With a recipe instead of the secret.
     const answer = JSON.stringify({ data: { ...made, key: { label: "", form: { byteLength: 16, prefix: "older" } } } });
     await kept.updateOne({ _id: reservation._id }, { $set: { answer } });
     const repeat = await withKey(run, key, "keys.createKey", body);

@@ -30,7 +30,7 @@ const rivalling: Readonly<Record<string, (subjects: Subjects, rival: number) => 
 
 everywhere(
   (run) => {
-    /** Reads, changes and writes until nobody was in between; how often somebody was. */
+    /** Reads, changes and writes until no other writer interferes. Returns how often one did. */
     const update = async (
       i: number,
       read: () => Promise<Tagged>,
@@ -70,7 +70,7 @@ everywhere(
       expect([...(meta as { seen: number[] }).seen].sort((a, b) => a - b)).toEqual(Array.from({ length: updaters }, (_, i) => i));
     });
 
-    test("[management §2] updaters of one override, one of which deletes it, never bring back what was deleted", async () => {
+    test("[management §2] concurrent updates of an override never bring it back after one of them deletes it", async () => {
       const namespace = run.unique("namespace");
       const address = { namespace, identifier: "user" };
       await run.data("ratelimit.limit", { ...address, limit: 1, duration: 1_000 });
@@ -89,7 +89,7 @@ everywhere(
     });
 
     describe.each([...asking.keys()])("%s", (procedure) => {
-      test("[management §2] of concurrent calls with the same tag on two nodes exactly one comes through", async () => {
+      test("[management §2] exactly one of several concurrent calls with the same tag on two nodes succeeds", async () => {
         const subjects = await createSubjects(run, [procedure, readerOf(procedure)]);
         const rivalRoles = /^keys\..*Roles$/.test(procedure) ? RIVALS : 0;
         for (let i = 0; i < rivalRoles; i++) await run.data("permissions.createRole", { name: `rival.${subjects.keyId}.${i}` });
@@ -104,13 +104,13 @@ everywhere(
         expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
         for (const answer of answers) {
           if (answer.status === 200) continue;
-          // Whoever comes after a deletion finds nothing.
+          // Calls after a deletion find nothing.
           if (/delete/.test(procedure) && answer.status === 404) continue;
           expectRevisionDiffers(answer);
         }
       });
 
-      test("[protocol §2] of the same call with an Idempotency-Key, ten times at once on two nodes, one is made and all are answered", async () => {
+      test("[protocol §2] ten concurrent repeats of a call with an Idempotency-Key on two nodes run once and all get the answer", async () => {
         const subjects = await createSubjects(run, [procedure, readerOf(procedure)]);
         const { tag } = await readTagged(run, readerOf(procedure), subjects);
         const nodes = [run.api, await run.other()];

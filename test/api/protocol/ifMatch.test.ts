@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { request } from "node:http";
 import { connect, type IncomingHttpHeaders } from "node:http2";
 import { create, getOption, toBinary } from "@bufbuild/protobuf";
@@ -30,7 +31,7 @@ const changing = services.flatMap(({ methods }) => methods.filter((method) => ge
 const unconditional = changing.filter((procedure) => !asking.has(procedure));
 
 test("[management §2] every procedure that updates or deletes what can be read as one object asks for its revision", () => {
-  // What makes something new changes nothing that was read; namespaces and migrations have no procedure that reads one.
+  // Creating an object changes nothing that was read; no procedure reads a namespace or a migration.
   const unasked = unconditional.filter((procedure) => !/\.(create|migrate)/.test(procedure));
   expect(unasked.sort()).toEqual(["migrations.deleteMigration", "ratelimit.deleteNamespace"]);
 });
@@ -67,7 +68,7 @@ everywhere((run) => {
       expect(await readTagged(run, reader, subjects)).toEqual(before);
     });
 
-    test("[management §2] goes on with the revision that If-Match names, once", async () => {
+    test("[management §2] succeeds once with the revision that If-Match names", async () => {
       const reader = readerOf(procedure);
       const subjects = await createSubjects(run, [procedure, reader]);
       const { tag } = await readTagged(run, reader, subjects);
@@ -183,7 +184,7 @@ everywhere(
     describe.each([...asking.keys()])("%s", (procedure) => {
       const send = sender(run, procedure);
 
-      test("[management §2] goes on with any of several tags, with *, and without the header", async () => {
+      test("[management §2] succeeds with any of several tags, with *, and without the header", async () => {
         for (const make of [(tag: string) => `"other", ,${tag} ,W/"more"`, () => "*"]) {
           const subjects = await createSubjects(run, [procedure, readerOf(procedure)]);
           const { tag } = await readTagged(run, readerOf(procedure), subjects);

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { type Api, expectError, type StartOptions, startApi } from "../../support/api.ts";
 import { expectEnvelope, type HttpAnswer, request } from "../../support/envelope.ts";
@@ -58,7 +59,7 @@ describe.each(engines)("[protocol §8] the management rate limit on $name", (eng
     expect(expectError(answers[4] as HttpAnswer, 429, rateLimited).title).toBe("Too Many Requests");
   });
 
-  test("what is not authenticated, not a procedure or too large does not count", async () => {
+  test("calls that are unauthenticated, too large or not of a procedure do not count", async () => {
     const api = await start("1", { env: { MAX_BODY_BYTES: "1024" } });
     const answers = [
       await createApi(api, "lkr_unknown"),
@@ -117,7 +118,7 @@ describe.each(engines)("[protocol §8] the management rate limit on $name", (eng
   });
 
   test.each(["allow", "deny"])(
-    "while the store is away calls are let through and say so, also with RATELIMIT_STORE_DOWN=%s",
+    "while the store is down calls are allowed and say so, also with RATELIMIT_STORE_DOWN=%s",
     async (policy) => {
       const store = faultyStore(await engine.open());
       const api = await start("2", { store, env: { RATELIMIT_STORE_DOWN: policy } });

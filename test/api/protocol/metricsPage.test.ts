@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { v2Edge } from "../../../bench/harness/v2Edge.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
@@ -18,7 +19,7 @@ describe.each(engines)("the page of metrics on $name", (engine) => {
     await engine.close();
   });
 
-  test("what only the store knows is there soon after the start", async () => {
+  test("figures from the store appear soon after the start", async () => {
     const expected =
       engine.name === "embedded"
         ? ['latchkey_store_file_bytes{file="wal"}', "latchkey_store_disk_free_bytes", "latchkey_store_disk_size_bytes"]

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/platform/storage/port/baseDocument.ts";
 import { type Api, dataOf, expectError, startApi } from "../../support/api.ts";
@@ -9,7 +10,7 @@ import { everythingIn } from "../../support/written.ts";
 const limit = { identifier: "user_1", limit: 10, duration: 60_000 };
 const tooLarge = `{"name":"${"x".repeat(2_000)}"}`;
 
-/** What fails, in the order in which it is to be found out. */
+/** The failures of a request, in the order of the checks. */
 const failures = {
   path: [404, "unkey/application/procedure_not_found"],
   method: [405, "unkey/application/method_not_allowed"],

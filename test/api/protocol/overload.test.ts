@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { interceptStore } from "../../../bench/harness/interceptStore.ts";
@@ -53,7 +54,7 @@ describe.each(engines)("[protocol §1, §5, §7] secrets on $name", (engine) => 
     return dataOf(answer);
   };
 
-  /** What may appear nowhere: the whole secret, its middle (beginnings and ends are shown), and other spellings of it. */
+  /** Texts that must not appear anywhere: the whole secret, its middle (starts and ends are shown), and other spellings of it. */
   const forbidden = (): string[] =>
     [...secrets].flatMap((secret) => [
       secret.slice(secret.lastIndexOf("_") + 6, -4),

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { readdir } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { runLatchkeyHere, serveHere } from "../../../bench/harness/commandLine.ts";
@@ -25,7 +26,7 @@ const expectAudited = (dataDir: string): Promise<void> =>
     await expect.poll(verdict).toMatchObject({ entries: expect.toSatisfy((count: number) => count > 0), pending: 0, faults: [] });
   });
 
-test("[issue 5] serve --test-clock is refused with 2 unless the embedded store is used, and opens nothing", async () => {
+test("serve --test-clock is refused with 2 unless the embedded store is used, and opens nothing", async () => {
   const dataDir = await freshDirectory();
   const env = { DATA_DIR: dataDir, MONGODB_URL: "mongodb://127.0.0.1:1/never", PORT: "0", ADMIN_PORT: "0" };
   const { code, stdout, stderr } = await runLatchkeyHere(["serve", ...args], env);
@@ -34,7 +35,7 @@ test("[issue 5] serve --test-clock is refused with 2 unless the embedded store i
   expect(await readdir(dataDir)).toEqual([]);
 });
 
-test("[issue 5] a service with a test clock says so in its log, one without has no testing.setTime", async () => {
+test("a service with a test clock says so in its log, one without has no testing.setTime", async () => {
   await using turned = await serveHere(await freshDirectory(), { args });
   expect(turned.output.stderr).toMatch(/"level":"warn".*test clock in use/);
   await setTime(turned, FUTURE);
@@ -45,7 +46,7 @@ test("[issue 5] a service with a test clock says so in its log, one without has 
   expect(status).toBe(404);
 });
 
-test("[issue 5] what the command line changes is heard of, whatever the clock says", async () => {
+test("changes by the command line are applied, whatever the clock says", async () => {
   await using service = await serveHere(await freshDirectory(), { args });
   const env = { DATA_DIR: service.dataDir };
   for (const time of [FUTURE, PAST, 0]) {
@@ -59,7 +60,7 @@ test("[issue 5] what the command line changes is heard of, whatever the clock sa
   }
 });
 
-test("[issue 5] a clock that was far ahead when the process was killed holds up no later one", async () => {
+test("a clock that was far ahead when the process was killed holds up no later one", async () => {
   const dataDir = await freshDirectory();
   await using first = await startService({ args, dataDir });
   const rootKey = await first.rootKey();

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -51,8 +52,8 @@ const createKey = async (fields: object = {}): Promise<{ key: string; keyId: str
 };
 const codeOf = async (key: string, fields: object = {}): Promise<unknown> => (await data("keys.verifyKey", { key, ...fields })).code;
 
-describe("[issue 5] testing.setTime", () => {
-  test("sets the time, which goes on from there", async () => {
+describe("testing.setTime", () => {
+  test("sets the time, which continues from there", async () => {
     for (const time of [NOON, NOON + YEAR, NOON - 20 * YEAR, 0, LAST]) {
       const answer = await setTime(time);
       expect(dataOf(answer)).toEqual({});
@@ -114,7 +115,7 @@ describe("[issue 5] testing.setTime", () => {
   });
 });
 
-describe("[issue 5] what follows the clock, both ways", () => {
+describe("times that follow the clock, both ways", () => {
   test("expiry of keys", async () => {
     const { key } = await createKey({ expires: NOON + DAY });
     for (const [time, code] of [
@@ -190,7 +191,7 @@ describe("[issue 5] what follows the clock, both ways", () => {
   });
 });
 
-describe("[issue 5] rate limits under a clock that is turned", () => {
+describe("rate limits under a clock that is turned", () => {
   const duration = 10_000;
   const limited = async (identifier: string): Promise<{ success: boolean; remaining: number; reset: number }> =>
     (await data("ratelimit.limit", { namespace: "clock", identifier, limit: 3, duration })) as never;
@@ -205,7 +206,7 @@ describe("[issue 5] rate limits under a clock that is turned", () => {
   };
 
   test.each([8_000, 10_000, 18_000, 30_000, 58_000, 68_000, 3_600_000, YEAR])(
-    "set back by %i ms they begin anew, and go on from there",
+    "set back by %i ms they start again, and continue from there",
     async (back) => {
       const identifier = `back ${back}`;
       expect(await exhaust(identifier)).toBe(3);
@@ -247,7 +248,7 @@ describe("[issue 5] rate limits under a clock that is turned", () => {
     await turn(NOON - DAY);
     expect(await list()).toEqual([]);
     await limited("listed again");
-    // What an earlier list put in order may be shown for a while (management §8).
+    // The sorted result of an earlier list may be reused for a while (management §8).
     await expect.poll(() => list({ identifier: "listed" })).toMatchObject([{ identifier: "listed again", current: 1 }]);
   });
 
@@ -269,7 +270,7 @@ describe("[issue 5] rate limits under a clock that is turned", () => {
   });
 });
 
-describe("[issue 5] what does not follow the clock", () => {
+describe("times that do not follow the clock", () => {
   test("cached keys and root keys: what was read a moment ago is good, whatever the clock says", async () => {
     const { key } = await createKey();
     expect(await codeOf(key)).toBe("VALID");

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll } from "vitest";
 import { embeddedAnalytics } from "../../support/analytics.ts";
 import { procedureNames } from "../../support/edges.ts";
@@ -6,7 +7,7 @@ import { walk } from "./walkRun.ts";
 const analytics = embeddedAnalytics();
 afterAll(analytics.remove);
 
-// All others, for which nothing has to be started: walk.test.ts.
+// Procedures that need no process are in walk.test.ts.
 walk(
   procedureNames.filter((name) => name.startsWith("analytics.")),
   analytics.env,

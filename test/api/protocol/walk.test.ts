@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { hasOption } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { permission } from "../../../gen/latchkey/v2/options_pb.ts";

@@ -23,7 +23,7 @@ const methodOf = (procedure: string): DescMethod => {
   return method;
 };
 
-/** Whoever may read nothing gets an empty page. */
+/** Lists that are empty for a caller who may read nothing. */
 const listsWhatMayBeRead = ["apis.listApis", "keys.searchKeys", "ratelimit.listNamespaces", "rootKeys.listKeys"];
 
 /** The permissions that every call of a procedure needs, as a 403 for a caller without any names them. */
@@ -36,8 +36,8 @@ const neededPermissions = (procedure: string): readonly string[] =>
 const named = (detail: string, { apiId, rootKeyId }: Objects): string => detail.replaceAll(apiId, "API").replaceAll(rootKeyId, "ROOT_KEY");
 
 /**
- * What holds for every procedure.
- * @param env settings of the service, with which valid requests of these procedures succeed.
+ * The rules that every procedure follows.
+ * @param env settings of the service that make valid requests of these procedures succeed.
  */
 export const walk = (procedures: readonly string[], env: TestEnvironment = {}): void => {
   describe.each(engines)("on $name", (engine) => {
@@ -133,7 +133,7 @@ export const walk = (procedures: readonly string[], env: TestEnvironment = {}): 
         }
       });
 
-      test("[protocol §8] a root key without permissions is told which one it lacks, and no more than it may know", async () => {
+      test("[protocol §8] a root key without permissions learns which one it lacks, and nothing else", async () => {
         await onEveryEdge(async (edge) => {
           const known = await edge.call(procedure, bodyOf(procedure, objects), powerless);
           if (listsWhatMayBeRead.includes(procedure)) {

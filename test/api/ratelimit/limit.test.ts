@@ -80,7 +80,7 @@ everywhere((run: Run) => {
       expect(await check({ identifier, limit: most })).toMatchObject({ success: false });
     });
 
-    test("[ratelimit §3] of 50 parallel calls on a limit of 10 exactly 10 pass, and see 9 to 0, each once", async () => {
+    test("[ratelimit §3] exactly 10 of 50 parallel calls pass a limit of 10, and see 9 to 0, each once", async () => {
       for (let round = 0; round < 10; round++) {
         const checked = await times(50, { identifier: run.unique("user") });
         const left = checked.filter(({ success }) => success).map(({ remaining }) => remaining);
@@ -89,13 +89,13 @@ everywhere((run: Run) => {
       }
     });
 
-    test("[ratelimit §3] of 150 parallel calls on a limit of 120, charged in chunks, exactly 120 pass", async () => {
+    test("[ratelimit §3] exactly 120 of 150 parallel calls pass a limit of 120 that is charged in chunks", async () => {
       const checked = await times(150, { identifier: run.unique("user"), limit: 120 });
       expect(passes(checked)).toBe(120);
       expect(new Set(checked.filter(({ success }) => success).map(({ remaining }) => remaining)).size).toBe(120);
     });
 
-    // On the embedded store there is one node: what is beside it is a tool, to which counters are nothing.
+    // The embedded store has one node: a second process can only be a tool, which keeps no counters.
     const onSharedStore = test.runIf(run.engine === "mongo");
 
     onSharedStore("[ratelimit §12] two nodes never admit more than the limit together, and at least 95 % of it", async () => {
@@ -253,7 +253,7 @@ everywhere((run: Run) => {
   });
 });
 
-/** What is sent instead, and where the violation is. */
+/** Replacements of valid fields, and the location of the violation. */
 const refused: readonly (readonly [what: string, fields: Readonly<Record<string, unknown>>, location: string])[] = [
   ...["namespace", "identifier", "limit", "duration"].map((field) => [`no ${field}`, { [field]: undefined }, `body.${field}`] as const),
   ...["namespace", "identifier", "limit", "duration", "cost"].map(

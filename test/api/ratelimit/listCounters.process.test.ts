@@ -9,7 +9,7 @@ import { dataOf } from "../../support/api.ts";
 
 const MONTH = 2_592_000_000;
 
-test("[management §3] what is counted on the embedded store is listed after kill -9, and the budget that died with it counts as used", async () => {
+test("[management §3] counters of the embedded store are listed after kill -9, and the lost budget counts as used", async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "latchkey-counters-"));
   const call = async (service: RunningService, procedure: string, body: object): Promise<Record<string, unknown>> =>
     dataOf(await v2Edge(service.url).call(procedure, body, await service.rootKey()));

@@ -26,8 +26,8 @@ interface Page {
 const expectInvalid = (answer: Answer, location: string): void =>
   expect(expectError(answer, 400, "unkey/application/invalid_input").errors?.map((each) => each.location)).toEqual([location]);
 
-// While the clock stands still no budget goes back by itself, and no window ends. Ahead of the server's time, by which MongoDB
-// removes what has expired.
+// While the clock is stopped, no budget is returned and no window ends. The clock is ahead of the server's: MongoDB removes
+// counters that have expired on its own clock.
 const clock = createTestClock(Date.now() + 2 * HOUR);
 
 everywhere(
@@ -101,7 +101,7 @@ everywhere(
       expect(await walk({ limit: 3 })).toEqual(want.map(([name]) => name));
     });
 
-    test("[management §3] identifier is a prefix, case-sensitive, in which no character means anything else", async () => {
+    test("[management §3] identifier is a prefix, case-sensitive and without special characters", async () => {
       const { namespace, check, identifiers, walk } = open();
       const names = ["user_1", "user_10", "user_2", "User_1", "user*", "u", "x", "60000:y", "😀1", "😀2"];
       for (const name of names) await check(name);
@@ -132,7 +132,7 @@ everywhere(
       await check("used", { cost: 10 });
       expect((await check("used")).success).toBe(false);
       expect((await check("used", { cost: 0 })).success).toBe(true);
-      // What was sorted for the list before is shared for a while, the longer the longer that took.
+      // A sorted list is reused for a while: the longer the sorting took, the longer.
       await expect.poll(list, { timeout: 5_000 }).toMatchObject([{ identifier: "used", current: 10 }]);
     });
 
@@ -159,7 +159,7 @@ everywhere(
       expect(await list()).toMatchObject([{ duration: MINUTE, current: 3, remaining: 6 }, { duration: HOUR }, {}]);
     });
 
-    test("[management §3] what is left under an override is less by what still weighs of the previous window", async () => {
+    test("[management §3] remaining under an override takes the weight of the previous window into account", async () => {
       const { namespace, check, list } = open();
       await check("peeked", { cost: 0 });
       await run.data("ratelimit.setOverride", { namespace, identifier: "user", limit: 20, duration: MINUTE });
@@ -187,7 +187,7 @@ everywhere(
       expect((await page({ identifier: "user" })).data).toEqual([counter]);
     });
 
-    test("[protocol §10] pages are of 100 unless told, and a page that is exactly full and final has no cursor", async () => {
+    test("[protocol §10] pages have 100 counters by default, and a page that is exactly full and final has no cursor", async () => {
       const { check, page, walk } = open();
       const names = Array.from({ length: 101 }, (_, i) => `user_${String(i).padStart(3, "0")}`);
       for (const some of chunks(names, 20)) await Promise.all(some.map((name) => check(name)));
@@ -202,7 +202,7 @@ everywhere(
       expect((await page({ cursor: first.pagination.cursor })).data).toEqual(last.data);
     });
 
-    test("[management §3] what exists throughout a walk comes exactly once, whatever is counted meanwhile", async () => {
+    test("[management §3] counters that exist throughout a walk come exactly once, whatever is counted meanwhile", async () => {
       const { check, page } = open();
       const names = Array.from({ length: 20 }, (_, i) => `user_${String(i).padStart(3, "0")}`);
       await Promise.all(names.map((name) => check(name)));
@@ -265,7 +265,7 @@ everywhere(
       expectError(await call({ namespace: "😀".repeat(512) }), 404, "unkey/data/ratelimit_namespace_not_found");
     });
 
-    test("[management §8] an unknown or deleted namespace is 404 for everybody, then 403", async () => {
+    test("[management §8] an unknown or deleted namespace is 404 for every caller, then 403", async () => {
       const [one, other] = [open(), open()];
       for (const { check } of [one, other]) await check("user");
       const [id, otherId] = [await idOf(one.namespace), await idOf(other.namespace)];
@@ -301,7 +301,7 @@ everywhere(
   { clock },
 );
 
-describe("with the time going on", () => {
+describe("with a running clock", () => {
   everywhere(
     (run) => {
       test("[management §8] a counter is visible within 5 s, on every node", async () => {

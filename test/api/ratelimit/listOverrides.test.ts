@@ -36,7 +36,7 @@ everywhere(
       expect(pagination).toEqual({ hasMore: false });
     });
 
-    test("[ratelimit §10] pages are ascending by id, 10 unless told, and a page that is exactly full and final has no cursor", async () => {
+    test("[ratelimit §10] pages are ascending by id, with 10 by default, and a page that is exactly full and final has no cursor", async () => {
       const { page, ids } = await openNamespace(12);
       const first = await page();
       expect(idsOf(first)).toEqual(ids.slice(0, 10));
@@ -55,7 +55,7 @@ everywhere(
       expect(walked).toEqual(ids);
     });
 
-    test("[ratelimit §10] what is there throughout a walk appears once, also when the cursor's row goes, and deleted ones do not", async () => {
+    test("[ratelimit §10] overrides that exist throughout a walk appear once, even when the cursor's row is deleted, and deleted ones do not", async () => {
       const { page, remove, set, ids } = await openNamespace(8);
       const first = await page({ limit: 3 });
       const all = await page({ limit: 100 });

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { everywhere, type Run } from "../../support/everywhere.ts";
 
@@ -80,7 +81,7 @@ everywhere(
         expect([identifier, await match(identifier)]).toEqual([identifier, override]);
     });
 
-    test("[ratelimit §5] of several patterns the one with the most literal code points wins, ties go by code point order", async () => {
+    test("[ratelimit §5] the pattern with the most literal code points wins; ties are broken by code point order", async () => {
       const { match } = await openNamespace("*", "u*", "*er_1", "us*", "*_1", "\u{1F511}*b", "\uff5e*b", "***long");
       expect(await match("user_1")).toBe("*er_1");
       expect(await match("use")).toBe("us*");
@@ -121,7 +122,7 @@ everywhere(
       expect(await check("user_2")).toMatchObject({ remaining: 10 });
     });
 
-    test("[ratelimit §5] with the base duration it goes on with the base counter; another one starts anew, and deleting leads back", async () => {
+    test("[ratelimit §5] with the base duration it keeps the base counter; another duration starts a new one, and deleting leads back", async () => {
       const { check, set, remove } = await openNamespace();
       await check("user", { cost: 4 });
       await set("user", 20);
@@ -165,7 +166,7 @@ everywhere(
         }
       });
 
-      test("[ratelimit §2] other nodes hear of it in time", async () => {
+      test("[ratelimit §2] other nodes apply it in time", async () => {
         const { namespace, set, remove } = await openNamespace();
         const other = await run.other();
         const body = { namespace, identifier: "user", limit: 10, duration: MONTH, cost: 0 };

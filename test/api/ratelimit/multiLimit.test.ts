@@ -219,7 +219,7 @@ everywhere(
         const [live, gone] = [await makeNamespace("live"), await makeNamespace("gone")];
         const missing = run.unique("missing");
         await run.api.store.collection("namespaces").updateOne({ _id: gone.id }, { $set: { deletedAt: 1 } });
-        // Nobody told the service, as an operator's command does: another node has not cached it.
+        // As after an operator's command, the service was not notified: the other node has not cached it.
         const other = await run.other();
         for (const namespace of [gone.id, gone.name]) {
           const body = [entry({ namespace: live.name }), entry({ namespace }), entry({ namespace: missing })];

@@ -143,7 +143,7 @@ everywhere(
         expect(await get("user_*")).toMatchObject({ overrideId });
       });
 
-      test("[ratelimit §11] of parallel deletes one succeeds, with one event", async () => {
+      test("[ratelimit §11] exactly one of several parallel deletes succeeds, with one event", async () => {
         const { set, name, eventsOf } = await openNamespace(run);
         const overrideId = await set("user");
         const other = await run.other();

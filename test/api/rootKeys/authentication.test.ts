@@ -37,7 +37,7 @@ describe.each(engines)("[protocol §7] on $name", (engine) => {
   const expectAccepted = (answer: Answer): void => void expectError(answer, 404, "unkey/data/api_not_found");
   const expectRefused = (answer: Answer, reason: string): void => void expectError(answer, 401, `unkey/authentication/${reason}`);
 
-  /** A root key, and what changes it behind the service's back: nobody tells the service. */
+  /** A root key, and functions that change it in the store without notifying the service. */
   const makeRootKey = async (options: NewRootKey = {}) => {
     const silent: RootKeysRepository = createRootKeysRepository(api.store);
     const { rootKeyId, key } = await createRootKey(silent, options, systemSource(clock));
@@ -91,7 +91,7 @@ describe.each(engines)("[protocol §7] on $name", (engine) => {
     expectRefused(await request(api.url, "apis.getApi", { body }), "missing");
   });
 
-  test("what no root key ever was, or resembles one, is unknown", async () => {
+  test("a text that never was a root key, or only resembles one, is unknown", async () => {
     const { key } = await makeRootKey();
     const last = key.at(-1) === "0" ? "1" : "0";
     const variants = [
@@ -114,7 +114,7 @@ describe.each(engines)("[protocol §7] on $name", (engine) => {
     expectAccepted(await present(`Bearer ${key}`));
   });
 
-  test("an ordinary API key is unknown, whatever it is permitted and looks like", async () => {
+  test("an ordinary API key is unknown, whatever its permissions and form", async () => {
     const { apiId: own } = dataOf(await call("apis.createApi", { name: "ordinary" }));
     for (const prefix of ["lkr", "rk", undefined]) {
       const permissions = ["api.*.read_api", "api.*.create_api", "*"];
@@ -143,7 +143,7 @@ describe.each(engines)("[protocol §7] on $name", (engine) => {
     for (const edge of api.edges) expectRefused(await edge.call("apis.getApi", { apiId }, key), "key_expired");
   });
 
-  test("a revoked, expired, re-scoped or deleted one stops working within 30 s, even if nobody hears of the change", async () => {
+  test("a revoked, expired, re-scoped or deleted one stops working within 30 s, even if no node is notified", async () => {
     const changes: readonly (readonly [RootKeyUpdate, (answer: Answer) => void])[] = [
       [{ enabled: false }, (answer) => expectRefused(answer, "key_disabled")],
       [{ expires: clock.now() - 1 }, (answer) => expectRefused(answer, "key_expired")],
@@ -246,7 +246,7 @@ describe.each(engines)("[protocol §7] the authenticator on $name", (engine) => 
     await expect(ask()).rejects.toMatchObject({ reason: "authentication_key_expired" });
   });
 
-  test("when the store cannot tell, the answer is 503 and not 401; known root keys go on", async () => {
+  test("while the store is down an unknown key is 503 and not 401; known root keys keep working", async () => {
     const store = faultyStore(await engine.open());
     const api = await startApi(engine, { store });
     try {
@@ -266,7 +266,7 @@ describe.each(engines)("[protocol §7] the authenticator on $name", (engine) => 
     }
   });
 
-  test("a node hears of what another one did to a root key", async () => {
+  test("a node applies another node's change to a root key", async () => {
     const store = await engine.open();
     const api = await startApi(engine, { store });
     const feed = createAnnouncementFeed({

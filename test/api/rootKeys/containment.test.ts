@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import type { Answer } from "../../../bench/harness/v2Edge.ts";
 import { systemSource } from "../../../src/features/audit/auditEvent.ts";
@@ -28,7 +29,7 @@ everywhere(
       ["rootKeys.deleteKey", { keyId }],
     ];
 
-    describe("[rootkeys §1] what a caller needs", () => {
+    describe("[rootkeys §1] the permissions that a caller needs", () => {
       test("each procedure needs its own action, for `*` or this id; no action implies another", async () => {
         const { keyId } = await create();
         const needs = {
@@ -134,7 +135,7 @@ everywhere(
         expectForbidden(await run.call("rootKeys.rerollKey", body, again.key));
       });
 
-      test("a caller that expires makes, changes and rerolls only what expires no later, and is told so", async () => {
+      test("an expiring caller may only create, change and reroll keys that expire no later, and is told so", async () => {
         const expires = Date.now() + HOUR;
         const caller = await run.api.createRootKey({ expires });
         for (const later of [expires + 1, null, undefined]) {
@@ -192,7 +193,7 @@ everywhere(
             withKey(reroll1, "rootKeys.rerollKey", { keyId: copiedId, expiration: null }, everything),
           ]);
         const first = (await all()).map(dataOf);
-        // What the service caches of the caller has to go, so the change is made through it; the expiry only the command line sets.
+        // The change is made through the service, so that its cache of the caller is invalidated; only the command line sets an expiry.
         await updateRootKey(rootKeys, callerId, { expires: Date.now() + HOUR }, systemSource(systemClock));
         await run.data("rootKeys.updateKey", { keyId: callerId, enabled: true });
         for (const answer of await all()) expectForbidden(answer, "expire");

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { expectError } from "../../support/api.ts";
 import { everywhere } from "../../support/everywhere.ts";
@@ -34,7 +35,7 @@ everywhere((run) => {
       expect((await shown(keyId)).expires).toBe(FAR);
     });
 
-    test("[management §5] one that was rerolled away can be let live on", async () => {
+    test("[management §5] a rerolled root key can be given a later expiry again", async () => {
       const { keyId, key } = await create();
       await reroll(keyId, 0);
       await expectRefused(key, "key_expired");

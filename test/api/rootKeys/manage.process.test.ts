@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, describe, test } from "vitest";
 import { runLatchkeyHere } from "../../../bench/harness/commandLine.ts";
 import { startService } from "../../../bench/harness/latchkeyProcess.ts";
@@ -14,7 +15,7 @@ afterAll(async () => {
   for (const { env } of places) if (env.MONGODB_URL !== undefined) await dropMongoDatabase(env.MONGODB_URL);
 });
 
-describe.concurrent.each(places)("[protocol §7] the command line beside a running server on $name", ({ env }) => {
+describe.concurrent.each(places)("[protocol §7] the command line next to a running server on $name", ({ env }) => {
   test("a root key is made, changed, revoked and restored, and the server notices", async ({ expect }) => {
     await using service = await startService({ env });
     const command = async (...args: string[]): Promise<string> => {

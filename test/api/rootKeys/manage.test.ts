@@ -97,7 +97,7 @@ everywhere(
         expect(root.createdAt).toBeGreaterThanOrEqual(before - 1_000);
       });
 
-      test("[rootkeys §2] of one that holds everything it lists every triple in its `*` form", async () => {
+      test("[rootkeys §2] a root key that holds everything lists every triple in its `*` form", async () => {
         const key = await run.api.createRootKey({ name: run.unique("everything") });
         const found = (await list()).find(({ end, start }) => key.startsWith(start) && key.endsWith(end));
         expect(found?.permissions).toEqual(allPermissions);

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { expect, test } from "vitest";
 import { expectError } from "../../support/api.ts";
 import { everywhere } from "../../support/everywhere.ts";
@@ -60,13 +61,13 @@ everywhere(
       },
     );
 
-    test("[rootkeys §2] several mistakes of one body are told at once", async () => {
+    test("[rootkeys §2] several violations of one body are reported together", async () => {
       const body = { permissions: [], name: "", expires: -1, extra: 1 };
       const { errors = [] } = expectError(await run.call("rootKeys.createKey", body), 400, "unkey/application/invalid_input");
       expect(errors.map(({ location }) => location).sort()).toEqual(["body.expires", "body.extra", "body.name", "body.permissions"]);
     });
 
-    test("[management §5] a permission that is none and an expiry that has passed are told beside everything else", async () => {
+    test("[management §5] an unknown permission and a past expiry are reported with all other violations", async () => {
       const wrong = ["api.*.read_api", "nonsense", 1, "", "api.x.create_api"];
       for (const [procedure, fields] of [
         ["createKey", {}],

@@ -55,7 +55,7 @@ everywhere(
       }
     });
 
-    test("[management §5] of a root key that holds everything it is the form with *; a reroll begins anew", async () => {
+    test("[management §5] for a root key that holds everything the used form is the one with *; a reroll starts again", async () => {
       const apiId = await run.createApi();
       const all = await run.api.createRootKey();
       const { keyId } = await run.data("rootKeys.whoami", {}, all);

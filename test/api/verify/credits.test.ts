@@ -74,7 +74,7 @@ everywhere((run: Run) => {
   });
 
   describe("calls in parallel", () => {
-    test("[verify §11] of 50 verifications of a key with 20 credits exactly 20 are VALID, with the balances 19 to 0, each once", async () => {
+    test("[verify §11] exactly 20 of 50 verifications of a key with 20 credits are VALID, with the balances 19 to 0, each once", async () => {
       for (let round = 0; round < 10; round++) {
         const { key, keyId } = await withCredits(20);
         const verified = await Promise.all(Array.from({ length: 50 }, () => run.verify(key)));
@@ -102,7 +102,7 @@ everywhere((run: Run) => {
       expect(await balance(keyId)).toBe(0);
     });
 
-    test("[verify §11] setting, removing and giving back the balance amid verifications loses and revives nothing", async () => {
+    test("[verify §11] setting, removing and restoring the balance during verifications loses and revives nothing", async () => {
       const { key, keyId } = await withCredits(1_000);
       const update = (credits: object | null) => run.data("keys.updateKey", { keyId, credits });
       const before = Promise.all(Array.from({ length: 40 }, () => run.verify(key)));
@@ -120,7 +120,7 @@ everywhere((run: Run) => {
       expect(balances(await Promise.all(Array.from({ length: 10 }, () => run.verify(key))))).toEqual(descending(4, 5));
     });
 
-    test("[verify §11] a key that is deleted amid verifications is VALID before and NOT_FOUND after, and nothing else", async () => {
+    test("[verify §11] a key that is deleted during verifications is VALID before and NOT_FOUND after, and nothing else", async () => {
       const { key, keyId } = await withCredits(1_000);
       const [verified] = await Promise.all([
         Promise.all(Array.from({ length: 30 }, () => run.verify(key))),
@@ -130,7 +130,7 @@ everywhere((run: Run) => {
       expect(await run.verify(key)).toEqual({ valid: false, code: "NOT_FOUND" });
     });
 
-    test("[verify §11] a rate-limited call spends no credits: as many are spent as the limit admits", async () => {
+    test("[verify §11] a rate-limited call spends no credits: the spent credits equal the limit", async () => {
       const { key, keyId } = await withCredits(50, { ratelimits: [{ name: "eight", limit: 8, duration: MONTH, autoApply: true }] });
       const verified = await Promise.all(Array.from({ length: 40 }, () => run.verify(key)));
       expect(balances(verified)).toEqual(descending(49, 8));
@@ -138,14 +138,14 @@ everywhere((run: Run) => {
       expect(await balance(keyId)).toBe(42);
     });
 
-    test("[verify §11] of parallel calls exactly as many pass as the limits admit, through several keys of an identity, too", async () => {
+    test("[verify §11] exactly the number of parallel calls pass that the limits admit, through several keys of an identity, too", async () => {
       const externalId = run.unique("user").replaceAll("-", "_");
       const keys: { readonly key: string; readonly keyId: string }[] = [];
       for (const limit of [4, 100]) {
         keys.push(await run.createKey({ externalId, ratelimits: [{ name: "own", limit, duration: MONTH, autoApply: true }] }));
       }
       const identity = (await run.getKey(keys[0]?.keyId ?? "")).identity as { id: string };
-      const shared = { id: "rl_shared", name: "shared", limit: 30, duration: MONTH, autoApply: true };
+      const shared = { id: "rl_limitOfTheIdentity", name: "shared", limit: 30, duration: MONTH, autoApply: true };
       await run.api.store.collection("identities").updateOne({ _id: identity.id }, { $set: { ratelimits: [shared] } });
       const verified = await Promise.all(Array.from({ length: 80 }, (_, i) => run.verify(keys[i % 2]?.key ?? "")));
       // However the first key's refusals fall among the others, the shared limit of 30 is used up to the last token.

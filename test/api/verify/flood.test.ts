@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { interceptStore } from "../../../bench/harness/interceptStore.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
@@ -56,7 +57,7 @@ describe.each(engines)("[verify §12] a flood of unknown keys on $name", (engine
       }),
     );
     const flooded = flood(flooding, "first");
-    // Its own keys that exist are found amid the flood, and those of another caller.
+    // Existing keys of the flooding caller and of another one are found during the flood.
     for (const [i, key] of keys.entries()) expect(await verify(i % 2 === 0 ? flooding : api.rootKey, key)).toBe("VALID");
     await flooded;
     lookUps.most = 0;

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { request as httpRequest } from "node:http";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
@@ -8,7 +9,7 @@ import { changeApiIn } from "../../support/changedApis.ts";
 import { request } from "../../support/envelope.ts";
 import { everywhere, type Run } from "../../support/everywhere.ts";
 
-/** Before anybody has verified a key of the API, so that no node has it in its cache. */
+/** Sets the list before a key of the API is verified, so that no node has the API in its cache. */
 const allowOnly = async (run: Run, apiId: string, ...entries: string[]): Promise<void> => {
   expect(await changeApiIn(run.api.store, apiId, { ipAllowlist: entries.length === 0 ? null : entries })).toBe(true);
 };

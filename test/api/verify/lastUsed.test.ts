@@ -130,7 +130,7 @@ describe.each(engines)("on $name", (engine) => {
     expect((await readKeys(store)).get(keyId as string)?.lastUsedAt).toBe(late.now());
   });
 
-  test("[issue 5] root keys have it as well: every call that was let in is a use", async () => {
+  test("root keys have it as well: every call that was let in is a use", async () => {
     const store = await engine.open();
     const clock = createTestClock();
     const api = await startApi(engine, { store, clock });

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { expectError } from "../../support/api.ts";
 import { everywhere, type Run } from "../../support/everywhere.ts";
@@ -35,7 +36,7 @@ everywhere((run: Run) => {
       keys.push({ key, keyId, externalId, identityId: ((await run.getKey(keyId)).identity as { id: string }).id });
     }
     const ratelimits = limits.map((limit, i) => ({
-      id: `rl_identity${i}`,
+      id: `rl_limitOfTheIdentity${i}`,
       name: "requests",
       limit: 1,
       duration: MONTH,
@@ -107,7 +108,7 @@ everywhere((run: Run) => {
   describe("limits of the identity", () => {
     test("[verify §5] they apply to every key of the identity, and count for all of them together", async () => {
       const [first, second] = (await keysOfIdentity([{ limit: 3, autoApply: true }], [], 2)) as [OwnedKey, OwnedKey];
-      expect(limitsOf(await run.verify(first.key))).toMatchObject([{ id: "rl_identity0", remaining: 2 }]);
+      expect(limitsOf(await run.verify(first.key))).toMatchObject([{ id: "rl_limitOfTheIdentity0", remaining: 2 }]);
       expect(limitsOf(await run.verify(second.key))).toMatchObject([{ remaining: 1 }]);
       expect(limitsOf(await run.verify(first.key))).toMatchObject([{ remaining: 0 }]);
       expect((await run.verify(second.key)).code).toBe("RATE_LIMITED");
@@ -130,17 +131,17 @@ everywhere((run: Run) => {
       for (const { key } of [first, second]) {
         expect(limitsOf(await run.verify(key, inline))).toMatchObject([{ id: "", limit: 2, remaining: 1, autoApply: false }]);
       }
-      expect(limitsOf(await run.verify(first.key))).toMatchObject([{ id: "rl_identity0", limit: 1, remaining: 0 }]);
+      expect(limitsOf(await run.verify(first.key))).toMatchObject([{ id: "rl_limitOfTheIdentity0", limit: 1, remaining: 0 }]);
     });
 
     test("[verify §5] a lone limit or duration keeps the identity as what is counted", async () => {
       const [first, second] = (await keysOfIdentity([{ limit: 4 }], [], 2)) as [OwnedKey, OwnedKey];
       const raised = { ratelimits: [{ name: "requests", limit: 6 }] };
-      expect(limitsOf(await run.verify(first.key, raised))).toMatchObject([{ id: "rl_identity0", limit: 6, remaining: 5 }]);
+      expect(limitsOf(await run.verify(first.key, raised))).toMatchObject([{ id: "rl_limitOfTheIdentity0", limit: 6, remaining: 5 }]);
       expect(limitsOf(await run.verify(second.key, raised))).toMatchObject([{ remaining: 4 }]);
       const longer = { ratelimits: [{ name: "requests", duration: OTHER }] };
       expect(limitsOf(await run.verify(first.key, longer))).toMatchObject([
-        { id: "rl_identity0", limit: 4, duration: OTHER, remaining: 3 },
+        { id: "rl_limitOfTheIdentity0", limit: 4, duration: OTHER, remaining: 3 },
       ]);
       expect(limitsOf(await run.verify(second.key, longer))).toMatchObject([{ remaining: 2 }]);
     });
@@ -195,7 +196,7 @@ everywhere((run: Run) => {
     });
   });
 
-  describe("what a counter is", () => {
+  describe("the identity of a counter", () => {
     const setLimits = (keyId: string, ratelimits: readonly object[]) => run.data("keys.updateKey", { keyId, ratelimits });
     const use = async (key: string, cost = 1) => limitsOf(await run.verify(key, { ratelimits: [{ name: "requests", cost }] }))[0];
 
@@ -238,7 +239,7 @@ everywhere((run: Run) => {
   });
 
   describe("the check", () => {
-    test("[verify §5] all limits of a call are one step: if any refuses, none is charged, and each tells of itself", async () => {
+    test("[verify §5] all limits of a call are one step: if any denies, none is charged, and each reports its own state", async () => {
       const { key } = await run.createKey({
         ratelimits: [named(9, { name: "wide", autoApply: true }), named(2, { name: "narrow", autoApply: true })],
       });

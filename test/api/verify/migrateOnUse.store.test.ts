@@ -13,7 +13,7 @@ import { sized } from "../../support/sized.ts";
 import { engines } from "../../support/stores.ts";
 import { createTestClock } from "../../support/testClock.ts";
 
-/** A store that can lose the answer of the next insert of several keys: they are in, and nobody is told. */
+/** A store that can lose the answer to the next insert of several keys: they are stored, but the caller gets no answer. */
 const forgetfulStore = (inner: Store): Store & { readonly loseNextAnswer: () => void } => {
   let lose = false;
   return {
@@ -62,10 +62,10 @@ describe.each(engines)("on $name", (engine) => {
   const verify = (key: string) => call("keys.verifyKey", { key, migrationId });
 
   test("[verify §12] a flood of one unknown key, sent with a migrationId, costs the store next to nothing", async () => {
-    // Its clock stands still, so that what is cached stays so for as long as the test takes.
+    // The clock is stopped, so that cached entries stay fresh throughout the test.
     let calls = 0;
     const inner = await engine.open();
-    // However long it takes, nobody reads for other reasons: somebody else moves events and sweeps.
+    // Another holder has these leases, so that no background read disturbs the count, however long the test takes.
     const leases = createLeasesRepository(inner);
     for (const work of ["audit", "sweep", "backfill"]) await leases.acquire(work, "this test", FAR, DAY);
     const counted = interceptStore(inner, (operation, { collection }) => {

@@ -125,7 +125,7 @@ everywhere((run) => {
     });
   });
 
-  describe("what takes nothing over", () => {
+  describe("verifications that migrate nothing", () => {
     test.each([
       ["no migrationId", () => ({})],
       ["an empty migrationId", () => ({ migrationId: "" })],
@@ -260,7 +260,7 @@ everywhere((run) => {
       expect(await run.data("keys.verifyKey", { key: imported.key, migrationId }, undefined, other)).toMatchObject({ valid: true });
     });
 
-    test("[verify §8] of two keys with one long token the first one used wins, the other is NOT_FOUND", async () => {
+    test("[verify §8] when two keys share a long token the first one used wins, and the other is NOT_FOUND", async () => {
       const imported = await importKey();
       const [, , longToken = ""] = imported.key.split("_");
       const keys = Array.from({ length: 10 }, (_, i) => prefixedKey(`prefix${i}`, "short", longToken).key);

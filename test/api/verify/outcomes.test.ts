@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { dataOf, expectError } from "../../support/api.ts";
 import { everywhere, type Run } from "../../support/everywhere.ts";
@@ -62,7 +63,7 @@ everywhere((run: Run) => {
         ],
       });
       const identity = (await run.getKey(keyId)).identity as { id: string; externalId: string };
-      const limit = (name: string) => ({ id: `rl_${name}`, name, limit: 9, duration: MONTH, autoApply: false });
+      const limit = (name: string) => ({ id: `rl_limitOfTheIdentity${name}`, name, limit: 9, duration: MONTH, autoApply: false });
       await run.api.store
         .collection("identities")
         .updateOne({ _id: identity.id }, { $set: { meta: '{"tier":1}', ratelimits: [limit("shadowed"), limit("ofIdentity")] } });

@@ -46,7 +46,7 @@ describe.each(engines)("on $name", (engine) => {
   const refillsOf = async (id: string): Promise<AuditEvent[]> =>
     (await eventsIn(api.store)).filter(({ actor, resources }) => actor.type === "system" && resources.some((each) => each.id === id));
 
-  test("[verify §11] a node that has not heard of a refill yet denies nobody whom it would pay for", async () => {
+  test("[verify §11] a node that has not seen a refill yet denies no call that the refill pays for", async () => {
     toMidnight(-10 * SECOND);
     const { keyId, key } = await createKey({ remaining: 1 });
     expect(await call(other, "keys.verifyKey", { key })).toMatchObject({ code: "VALID", credits: 0 });
@@ -133,7 +133,7 @@ describe.each(engines)("on $name", (engine) => {
     }
   });
 
-  test("[keys §1.9] what came due while no service ran is brought in after the next start", async () => {
+  test("[keys §1.9] refills that came due while no service ran are applied after the next start", async () => {
     const { keyId, key } = await createKey({ remaining: 1, refill });
     await other.close();
     advance(100 * DAY);

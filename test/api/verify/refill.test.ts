@@ -207,7 +207,7 @@ everywhere(
       });
     });
 
-    describe("what is written", () => {
+    describe("the writes of a refill", () => {
       test("[keys §1.9] updatedAt becomes the instant, for readers at once and in the store with the next spend", async () => {
         const { keyId, key, apiId } = await limited(1, daily(10));
         const instant = at("01-17T00:00:00Z");

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { expectError } from "../../support/api.ts";
 import { everywhere, type Run } from "../../support/everywhere.ts";
@@ -7,7 +8,7 @@ const text = (length: number, character = "x"): string => character.repeat(lengt
 type Fields = Readonly<Record<string, unknown>>;
 const limit = (fields: Fields): Fields => ({ ratelimits: [{ name: "requests", limit: 1, duration: 1_000, ...fields }] });
 
-/** What is sent beside the key, and where the violation is. */
+/** Fields sent in addition to the key, and the location of the violation. */
 const refused: readonly (readonly [what: string, fields: Fields, location: string])[] = [
   ["an empty key", { key: "" }, "body.key"],
   ["a key of 513 characters", { key: text(513) }, "body.key"],
@@ -196,7 +197,7 @@ everywhere((run: Run) => {
       expect((await run.verify(key, { permissions: "reports.*" })).code).toBe("INSUFFICIENT_PERMISSIONS");
     });
 
-    test("[verify §4] as many terms and as deep a nesting as 1000 characters hold", async () => {
+    test("[verify §4] accepts all terms and all nesting that fit into 1000 characters", async () => {
       const { key } = await run.createKey({ permissions: ["zzz"] });
       const deep = `${text(498, "(")}zzz${text(498, ")")}`;
       expect((await run.verify(key, { permissions: deep })).code).toBe("VALID");

@@ -84,7 +84,7 @@ everywhere((run: Run) => {
       }
     });
 
-    test("[verify §12] a change amid verifications: those that begin after its answer see it", async () => {
+    test("[verify §12] a change during verifications applies to those that start after its answer", async () => {
       const { key, keyId } = await run.createKey();
       for (let i = 0; i < 10; i++) {
         let changed = false;
@@ -132,14 +132,14 @@ everywhere((run: Run) => {
       for (const { key } of [deleted, ofApi]) await soon(async () => expect(await verifyThere(key)).toEqual(NOT_FOUND));
     });
 
-    test("[verify §12] what a third node writes of roles, permissions and identities is seen within seconds", async () => {
+    test("[verify §12] another node's writes to roles, permissions and identities are seen within seconds", async () => {
       const [first, second, third] = [await fullKey(), await fullKey(), await fullKey()];
       for (const { key } of [first, second, third]) expect((await run.verify(key)).code).toBe("VALID");
       const { store } = run.api;
       const roleOf = async ({ role }: { role: string }) =>
         (await store.collection("roles").findOne({ nameKey: role.toLowerCase() }))?._id ?? "";
       const [roleId, deletedRole] = [await roleOf(first), await roleOf(second)];
-      const ratelimits = [{ id: "rl_new", name: "ofIdentity", limit: 3, duration: MONTH, autoApply: true }];
+      const ratelimits = [{ id: "rl_writtenByAnotherNode", name: "ofIdentity", limit: 3, duration: MONTH, autoApply: true }];
       await store.collection("roles").updateOne({ _id: roleId }, { $set: { permissionIds: [] } });
       await store.collection("roles").updateOne({ _id: deletedRole }, { $set: { deletedAt: Date.now() } });
       await store.collection("identities").updateOne({ _id: third.identityId }, { $set: { ratelimits } });
@@ -149,7 +149,10 @@ everywhere((run: Run) => {
       await soon(async () => expect((await run.verify(first.key)).permissions).toEqual(["direct"]));
       await soon(async () => expect(await run.verify(second.key)).not.toHaveProperty("roles"));
       await soon(async () =>
-        expect((await run.verify(third.key)).ratelimits).toMatchObject([{ id: "rl_new", name: "ofIdentity" }, { name: "requests" }]),
+        expect((await run.verify(third.key)).ratelimits).toMatchObject([
+          { id: "rl_writtenByAnotherNode", name: "ofIdentity" },
+          { name: "requests" },
+        ]),
       );
     });
   });

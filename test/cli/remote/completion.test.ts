@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { runCommand } from "../../../bench/harness/commandLine.ts";
 
-/** What is offered for the last of `words`. */
+/** The completions of the last word. */
 const offered = async (...words: string[]): Promise<readonly string[]> => {
   const { code, printed, complained } = await runCommand(["completion", "words", "--", String(words.length), ...words], {});
   expect({ code, complained }).toEqual({ code: 0, complained: [] });

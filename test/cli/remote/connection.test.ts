@@ -110,8 +110,8 @@ test("--plain-http lets it go, and the addresses of this machine need no leave",
   expect(await run("http://latchkey.invalid:1", undefined, [...create, "--plain-http"])).toMatchObject({ code: 7 });
 });
 
-describe("a service that is none, or away", () => {
-  test("nobody listens: 7", async () => {
+describe("a service that does not exist, or is down", () => {
+  test("no service listens: 7", async () => {
     const { code, complained } = await run("http://127.0.0.1:1");
     expect(code).toBe(7);
     expect(complained).toEqual([expect.stringContaining("latchkey: no service answers at http://127.0.0.1:1")]);
@@ -177,7 +177,7 @@ describe("a service that is none, or away", () => {
     expect(complained[0]).toContain("latchkey: That was that.");
   });
 
-  test("what it answers is shown without secrets and without what would steer the terminal", async () => {
+  test("its answers are shown without secrets and without control characters", async () => {
     const detail = `\u001b[2J${ROOT_KEY} and pay_secret\u009b1m`;
     const url = await answering(403, JSON.stringify({ error: { detail } }));
     const { stdout, stderr } = await runWithInput(["keys", "verify-key", "--key", "-", "--url", url], "pay_secret\n");
@@ -207,7 +207,7 @@ describe("a service that is none, or away", () => {
     expect(JSON.parse(printed[0] ?? "")).toEqual({ name });
   });
 
-  test("audit verify tells of every part of the log that is not whole, and ends with 1", async () => {
+  test("audit verify reports every damaged part of the log, and ends with 1", async () => {
     const asked: unknown[] = [];
     const url = await listen(async (request, response) => {
       const { fromSequence = 1 } = JSON.parse((await request.toArray()).join("")) as { fromSequence?: number };

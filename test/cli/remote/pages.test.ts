@@ -29,6 +29,6 @@ test("a list without an end is given up", async () => {
   expect(bodies).toHaveLength(MOST_PAGES);
 });
 
-test("what is no list is refused", async () => {
+test("an answer that is not a list is refused", async () => {
   await expect(allRows(async () => ({ data: {}, cursor: undefined, degraded: [] }), "a.b")).rejects.toThrow("a.b answered without a list");
 });

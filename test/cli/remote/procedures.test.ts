@@ -76,7 +76,7 @@ test("a key's secret is printed once, with a word that it is not shown again", a
   expect([...shown.printed, ...shown.complained].join("\n")).not.toContain(secret);
 });
 
-test("[keys §3] what is omitted stays, --no- removes, an empty text is refused by its option", async () => {
+test("[keys §3] omitted fields stay, --no- removes, an empty text is refused by its option", async () => {
   const { keyId } = await newKey(await newApi(), "--name", "Alice", "--expires", "30d", "--permissions", "a.b", "--credits.remaining", "5");
   const key = () => json("keys", "get-key", "--key-id", keyId);
   const update = (...args: string[]) => run("keys", "update-key", "--key-id", keyId, ...args);
@@ -173,7 +173,7 @@ describe("pages", () => {
   });
   const names = (lines: readonly string[]) => lines.flatMap((line) => /paged \d/.exec(line) ?? []);
 
-  test("one page says how to go on", async () => {
+  test("one page says how to get the next", async () => {
     const first = await run(...list);
     expect(names(first.printed)).toEqual(["paged 5", "paged 4"]);
     const [, cursor = ""] =
@@ -259,7 +259,7 @@ test("the audit log is verified and exported by the service as by the store", as
   expect(printed[0]).toBe(own.replace(/ 0 pending,/, ""));
   const head = /head (\w+)/.exec(own)?.[1] ?? "";
   expect((await run("audit", "verify", "--head", head)).code).toBe(0);
-  // The head of an empty log, which every log without dropped entries goes on from.
+  // The head of an empty log is the start of every log without dropped entries.
   for (const settings of [env, { DATA_DIR: dataDir }]) {
     expect((await runCommand(["audit", "verify", "--head", "0".repeat(64)], settings)).code).toBe(0);
   }
@@ -298,6 +298,8 @@ test("help says of every procedure what the interface says: options, permissions
   expect(one).toContain("  --api-id TEXT  (required)\n      The API that the keys belong to (3-255 characters).");
   expect(one).toContain("--credits.refill.interval daily|monthly  (needed with --credits.refill)");
   expect(one).toContain("--no-credits.remaining");
+  expect(one).toContain("  --byte-length NUMBER\n      Random bytes in the secret, 16-255. Default 16.");
+  expect(one).toMatch(/ {2}--recoverable.*\n.* Default false\.$/m);
   expect(await text("keys.createKey")).toBe(one);
   expect((await runCommand(["keys", "create-key", "--help"], {})).printed.join("\n")).toBe(one);
   expect(await text("keys", "verify-key")).toContain("  --key -|@FILE  (required)");

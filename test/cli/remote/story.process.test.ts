@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { runLatchkeyHere } from "../../../bench/harness/commandLine.ts";
 import { type Finished, runLatchkey, startService } from "../../../bench/harness/latchkeyProcess.ts";
 
-test("a newcomer gets from an empty store to why a key is denied, and to the mend, by the command line alone", async () => {
+test("a newcomer gets from an empty store to the reason of a denial and its fix by the command line alone", async () => {
   await using service = await startService();
   /** As beside the service that `latchkey serve` started here. */
   const here = { DATA_DIR: service.dataDir, PORT: new URL(service.url).port };
@@ -16,7 +16,7 @@ test("a newcomer gets from an empty store to why a key is denied, and to the men
   ): Promise<Finished> => {
     const args = line.split(" ");
     given.push(...args);
-    // What is read from standard input is read by a process of its own, as in a shell.
+    // A command that reads standard input runs in a process of its own, as in a shell.
     const finished = await (input === undefined ? runLatchkeyHere(args, env) : runLatchkey(args, env, input));
     shown.push(finished.stdout, finished.stderr);
     return finished;

@@ -41,7 +41,7 @@ test("counts no further than one beyond the bound", () => {
 test.each([
   ["arrays", "[", "]", "0"],
   ["objects", '{"a":', "}", "0"],
-])("[protocol §3] of %s nested too deep nothing is left but a number in their place", (_, open, close, cut) => {
+])("[protocol §3] %s nested too deep is replaced by a number", (_, open, close, cut) => {
   const nested = (levels: number) => `[1,${open.repeat(levels)}${close.repeat(levels).replace("}", "2}")},"]"]`;
   const fits = Buffer.from(nested(1_099));
   expect(boundJson(fits, 10_000).isTooDeep).toBe(false);
@@ -51,17 +51,14 @@ test.each([
   expect(JSON.stringify(JSON.parse(body.toString()))).toBe(`[1,${open.repeat(1_099)}${cut}${close.repeat(1_099)},"]"]`);
 });
 
-test.each(["[", '{"a":['])(
-  "[attack B3] of what is opened and never closed no more is left to the parser than may be nested: %s",
-  (open) => {
-    const body = Buffer.from(open.repeat(200_000));
-    boundJson(body, 1_000_000);
-    expect(body.toString().trimEnd().length).toBeLessThan(10_000);
-    expect(() => JSON.parse(body.toString())).toThrow(/Unexpected end|Expected/);
-  },
-);
+test.each(["[", '{"a":['])("unclosed brackets beyond the allowed depth do not reach the parser: %s", (open) => {
+  const body = Buffer.from(open.repeat(200_000));
+  boundJson(body, 1_000_000);
+  expect(body.toString().trimEnd().length).toBeLessThan(10_000);
+  expect(() => JSON.parse(body.toString())).toThrow(/Unexpected end|Expected/);
+});
 
-test("[attack B3] any bytes are bounded", () => {
+test("any bytes are bounded", () => {
   fc.assert(
     fc.property(fc.uint8Array(), (bytes) => {
       expect(boundJson(Buffer.from(bytes), 5).values).toBeLessThanOrEqual(6);

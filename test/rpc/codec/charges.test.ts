@@ -18,7 +18,7 @@ const forms = [
   ],
 ] as const;
 
-test.each(forms)("[attack B3] what items become is charged: %s", async (_, read, body) => {
+test.each(forms)("the decoded size of items is charged: %s", async (_, read, body) => {
   let charged = 0;
   await read(body, {
     ...patientReader,
@@ -29,7 +29,7 @@ test.each(forms)("[attack B3] what items become is charged: %s", async (_, read,
   expect(charged).toBeGreaterThan(90 * count);
 });
 
-test.each(forms)("[attack B3] a body whose items have no room is refused: %s", async (_, read, body) => {
+test.each(forms)("a body whose items have no room is refused: %s", async (_, read, body) => {
   const charge = (): void => {
     throw new ServiceError("service_unavailable", "no room");
   };

@@ -174,7 +174,7 @@ describe("fields", () => {
     ["a key with a prefix", "prod_eu_4kQz8WvXc2NmLpRt7YbHd3", "prod_eu_4kQz…"],
     ["a key without digits", "kQzWvXcNmLpRtYbHdJfGsAeUiOkQzWvXcNmL", "kQzW…"],
     ["a key behind a long text", `${"a.".repeat(45)}4kQz8WvXc2NmLpRt7YbHd3`, `${"a.".repeat(45)}4kQz…`],
-  ])("[protocol §5] %s in the place of a name is not repeated", (_, name, shown) => {
+  ])("[protocol §5] %s instead of a name is not repeated", (_, name, shown) => {
     expect(problems(CreateApiRequestSchema, JSON.stringify({ name: "abc", [name]: 1 }))).toEqual([
       `body.${shown}: additional property '${shown}'`,
     ]);
@@ -322,7 +322,7 @@ describe("omitted, null and a value", () => {
     expect(message).toEqual({ $typeName: "latchkey.v2.UpdateKeyRequest", keyId: "key_1" });
   });
 
-  test("[keys §3] null is told apart from omission", () => {
+  test("[keys §3] null is distinguished from omission", () => {
     const message = accepts(UpdateKeyRequestSchema, {
       ...update,
       name: null,

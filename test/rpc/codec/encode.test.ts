@@ -109,7 +109,7 @@ describe("values", () => {
     expect(compileCodec(GetKeyResponseSchema).encode({ meta, data: { ...key, meta: JSON.parse(text) } })).toContain(`"meta":${text}`);
   });
 
-  test("[grpc §2] what is encoded may be a message made by Protobuf", () => {
+  test("[grpc §2] a message made by Protobuf can be encoded", () => {
     const message = create(GetKeyResponseSchema, { meta, data: { ...key, identity: { id: "id_1", externalId: "e" } } });
     expect(JSON.parse(compileCodec(GetKeyResponseSchema).encode(message))).toEqual({
       meta,
@@ -118,7 +118,7 @@ describe("values", () => {
   });
 });
 
-describe("what a response cannot hold is a defect of ours", () => {
+describe("an invalid response is a defect of ours", () => {
   test.each([[Number.NaN], [1.5], [2 ** 53], [2n ** 53n], ["5"]])("[protocol §4] int64 %s", (limit) => {
     const data = { success: true, limit, remaining: 0, reset: 0 };
     expect(() => compileCodec(LimitResponseSchema).encode({ meta, data } as never)).toThrow(TypeError);

@@ -14,7 +14,7 @@ import { patientReader } from "../support/reader.ts";
 import { anyMessage, fieldwiseValidMessage } from "./messageArbitrary.ts";
 import { requests, responses } from "./services.ts";
 
-/** Whatever number null is given as in the binary form. */
+/** Replaces the number of null, which the binary form leaves open. */
 const withNull = (value: unknown): unknown => {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(withNull);
@@ -44,14 +44,14 @@ const both = async (read: Read, small: Buffer, large: Buffer): Promise<readonly 
 const blanks = " \n\t\r".repeat(smallBodyBytes / 4);
 /** The same JSON, large. */
 const padJson = (text: string): Buffer => Buffer.from(`${blanks}${text} `);
-/** The same message, large: with a field that nobody knows. */
+/** Makes the message large by an unknown field. */
 const padBinary = (bytes: Uint8Array): Buffer => Buffer.from(new BinaryWriter().raw(bytes).tag(9_999, 2).string(blanks).finish());
 
 const isSmall = (text: string | Uint8Array): boolean => text.length <= smallBodyBytes;
 const named = requests.map((desc) => [desc.name, desc] as const);
 const places = ({ violations }: Outcome): string[] => violations.map((each) => ("location" in each ? String(each.location) : ""));
 
-describe("[attack B3] a large body is read as a small one would be", () => {
+describe("a large body is read as a small one would be", () => {
   const json = fc.oneof(fc.jsonValue({ maxDepth: 6 }), fc.jsonValue({ stringUnit: codePoint }));
 
   test.each(named)("%s on /v2 with one value exchanged", async (_, desc) => {
@@ -91,7 +91,7 @@ describe("[attack B3] a large body is read as a small one would be", () => {
     );
   });
 
-  test("a list that is too long, and of which every entry is wrong in itself", async () => {
+  test("a list that is too long and has only invalid entries", async () => {
     const text = JSON.stringify({ kind: "ratelimits", start: 1, end: 2, granularity: "day", groupBy: Array<string>(101).fill("keyId") });
     const [small, large] = await both(jsonReader(GetUsageRequestSchema, "v2"), Buffer.from(text), padJson(text));
     expect(small.violations).toHaveLength(101);
@@ -122,13 +122,13 @@ describe("a body of more than 100,000 values is refused with one violation", () 
     expect((await read(body(most + 1), patientReader)).violations).toEqual(tooMany);
   });
 
-  test("values that nobody asked for count, too", async () => {
+  test("unknown values count, too", async () => {
     const text = `{"externalId":"x","other":[${"0,".repeat(100_000)}0]}`;
     expect((await jsonReader(CreateIdentityRequestSchema, "v2")(Buffer.from(text), patientReader)).violations).toEqual(tooMany);
   });
 });
 
-describe("[protocol §3] what is nested too deep is refused", () => {
+describe("[protocol §3] values nested too deep are refused", () => {
   const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
   const read = jsonReader(CreateIdentityRequestSchema, "v2");
   test.each([
@@ -141,7 +141,7 @@ describe("[protocol §3] what is nested too deep is refused", () => {
   });
 });
 
-test.each(["JSON", "binary"])("[attack B3] whoever has many bodies in line delays another's by no more than one: %s", async (form) => {
+test.each(["JSON", "binary"])("a caller with many bodies in line delays another's by no more than one: %s", async (form) => {
   const body = Buffer.from(form === "JSON" ? `{"a":[${"0,".repeat(48_000)}0]}` : Buffer.alloc(96_000, Buffer.of(0x78, 0x00)));
   const read = form === "JSON" ? jsonReader(CreateIdentityRequestSchema, "v2") : messageReader(CreateIdentityRequestSchema);
   const done: string[] = [];
@@ -155,7 +155,7 @@ test.each(["JSON", "binary"])("[attack B3] whoever has many bodies in line delay
   await Promise.all(hogs);
 });
 
-describe("[attack B3] a large answer is written as a small one would be", () => {
+describe("a large answer is written as a small one would be", () => {
   test.each(responses.map((desc) => [desc.name, desc] as const))("%s, in every form", async (_, desc) => {
     const forms = [jsonWriter(desc, "v2"), jsonWriter(desc, "protobuf")];
     const binary = messageWriter(desc);

@@ -50,7 +50,7 @@ const anyValues: Values = {
     const { max } = listBounds(rules);
     const short = fc.array(item, { maxLength: 3 });
     if (max === 0 || !isText) return short;
-    // Of one item that is mostly valid: the codec does not look at items beyond the largest number.
+    // Repeats one item that is mostly valid: the codec does not check items beyond the bound.
     const long = fc.constantFrom(max, max + 1).map((length) => Array<unknown>(length).fill("abcdefgh"));
     return fc.oneof({ arbitrary: short, weight: 9 }, { arbitrary: long, weight: 1 });
   },
@@ -120,5 +120,5 @@ const messages = (desc: DescMessage, values: Values): fc.Arbitrary<Message> => {
 /** Messages as a Protobuf reader would make them, valid and not. */
 export const anyMessage = (desc: DescMessage): fc.Arbitrary<Message> => messages(desc, anyValues);
 
-/** Messages in which every field is valid by itself. */
+/** Messages whose fields are all valid on their own. */
 export const fieldwiseValidMessage = (desc: DescMessage): fc.Arbitrary<Message> => messages(desc, validValues);

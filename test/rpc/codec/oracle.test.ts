@@ -47,7 +47,7 @@ const expected = (desc: DescMessage, message: Message): string[] => {
   const locationsOf = (some: readonly OracleViolation[]): string[] => some.flatMap((violation) => locationsIn(message, violation));
   const isCross = ({ ruleId }: OracleViolation): boolean => crossRules.has(ruleId);
   const single = locationsOf(violations.filter((violation) => !isCross(violation)));
-  // What is wrong with a part of a field by itself is told instead of what is wrong with the field beside others.
+  // A violation inside a field replaces the violation between that field and others.
   const cross = locationsOf(violations.filter(isCross)).filter((at) => !single.some((location) => location.startsWith(`${at}[`)));
   return [...new Set([...single, ...cross])].sort();
 };

@@ -15,7 +15,7 @@ test.each([
   expect(parse(text)).toEqual({ json });
 });
 
-test("[protocol §3] of a repeated property the last one counts", () => {
+test("[protocol §3] the last of several properties of one name counts", () => {
   expect(parse('{"a":1,"a":2}')).toEqual({ json: { a: 2 } });
 });
 
@@ -49,7 +49,7 @@ test.each([[[0x22, 0xff, 0x22]], [[0x22, 0xc0, 0x80, 0x22]], [[0x22, 0xed, 0xa0,
   },
 );
 
-test("[protocol §5] what the body holds is not repeated, it may be a secret", () => {
+test("[protocol §5] the contents of the body are not repeated: they may be a secret", () => {
   const parsed = parse('{"key":"sk_live_secret" "x"}');
   expect(JSON.stringify(parsed)).not.toContain("secret");
 });

@@ -52,7 +52,7 @@ const messageOf = (message: DescriptorProto): DescMessage => {
 const withField = (...args: Parameters<typeof fieldOf>): DescMessage =>
   messageOf(create(DescriptorProtoSchema, { name: "Probe", field: [fieldOf(...args)] }));
 
-describe("what the codec does not implement stops the service from starting", () => {
+describe("an annotation that the codec does not implement stops the service from starting", () => {
   test("an annotation that is known, for comparison", () => {
     const codec = compileCodec(withField("probe", STRING, { required: true, type: { case: "string", value: { minLen: 1n } } }));
     expect(codec.decode({}).violations).toHaveLength(1);

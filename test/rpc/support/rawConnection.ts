@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** A TCP connection that sends what it is told, byte by byte if need be. */
+/** A TCP connection on which a test sends any bytes, one at a time if needed. */
 export interface RawConnection {
   readonly socket: Socket;
   readonly send: (text: string | Uint8Array) => Promise<void>;
@@ -66,7 +66,7 @@ export interface ParsedResponse {
   readonly body: string;
 }
 
-/** The first response in a text; its body is as long as its Content-Length says. */
+/** The first response in a text. Its Content-Length gives the length of the body. */
 export const parseResponse = (text: string): ParsedResponse => {
   const [head = ""] = text.split("\r\n\r\n", 1);
   const [statusLine = "", ...lines] = head.split("\r\n");

@@ -22,7 +22,7 @@ import { services } from "../../../src/service/services.ts";
 
 export const errorsBaseUrl = (): string => "https://docs.example/latchkey/";
 
-/** What the fake pipeline was asked to do. */
+/** A call that reached the fake pipeline. */
 export interface Invocation {
   readonly call: IncomingCall;
   readonly message: Message;
@@ -46,7 +46,7 @@ export interface EdgesOptions {
   /** When it stops, in milliseconds; none unless told. */
   readonly linger?: number;
   readonly trustedProxies?: readonly string[];
-  /** By which rates are counted. */
+  /** The clock of the rate counters. */
   readonly clock?: Clock;
 }
 

@@ -27,7 +27,7 @@ export const testFilters = (open: () => Store): void => {
       expect(await keys().findOne({})).not.toBeNull();
     });
 
-    test("what nothing matches is null, or an empty list", async () => {
+    test("a filter without matches gives null, or an empty list", async () => {
       expect(await keys().findOne({ _id: "missing" })).toBeNull();
       expect(await keys().find({ _id: "missing" }).toArray()).toEqual([]);
     });
@@ -134,7 +134,7 @@ export const testFilters = (open: () => Store): void => {
       expect(await found(api, { ratelimits: { $exists: true } })).toEqual(["a", "b", "c"]);
     });
 
-    test("$or holds when one of its members does, beside the other conditions", async () => {
+    test("$or holds when one of its members does, in addition to the other conditions", async () => {
       const api = await fill({ name: "a", remaining: 1 }, { name: "b", remaining: 2 }, { name: "c", remaining: 3 });
       expect(await found(api, { $or: [{ name: "a" }, { remaining: { $gt: 2 }, enabled: true }] })).toEqual(["a", "c"]);
       expect(await found(api, { remaining: 1, $or: [{ name: "b" }, { name: "c" }] })).toEqual([]);

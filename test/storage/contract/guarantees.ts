@@ -151,7 +151,7 @@ export const testGuarantees = (open: () => Store): void => {
       expect(await keys().findFields(["hash"], { apiId }, { sort: { _id: 1 } })).toHaveLength(2);
     });
 
-    test("is told as it is where a write of it is done, and to whoever takes any version", async () => {
+    test("is returned as it is after a write of it, and to callers that allow any version", async () => {
       const key = sampleKey({ v: newer, remaining: 10 });
       await keys().insertOne(key);
       const { _id } = key;

@@ -8,14 +8,14 @@ const CALLERS = 24;
 /** How often a race is run that writers lose to each other by chance. */
 const ROUNDS = 5;
 
-/** What holds when many do the same at once, from two processes' stores on one database. */
+/** Races between the stores of two processes on one database. */
 export const testRaces = (open: () => readonly [Store, Store]): void => {
   const storeOf = (caller: number): Store => open()[caller % 2 === 0 ? 0 : 1];
   const succeeded = <T>(outcomes: PromiseSettledResult<T>[]): T[] =>
     outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
 
   describe("races", () => {
-    test("of concurrent inserts with one unique value exactly one wins, the others are duplicates", async () => {
+    test("exactly one of several concurrent inserts with one unique value wins, the others are duplicates", async () => {
       const name = unique("name");
       const outcomes = await atOnce(CALLERS, (caller) => storeOf(caller).collection("namespaces").insertOne(sampleNamespace({ name })));
       expect(succeeded(outcomes)).toHaveLength(1);
@@ -23,7 +23,7 @@ export const testRaces = (open: () => readonly [Store, Store]): void => {
       expect(await storeOf(0).collection("namespaces").find({ name }).toArray()).toHaveLength(1);
     });
 
-    test("of concurrent conditional updates exactly one wins", async () => {
+    test("exactly one of several concurrent conditional updates wins", async () => {
       const key = sampleKey({ revision: 7 });
       await storeOf(0).collection("keys").insertOne(key);
       const outcomes = await atOnce(CALLERS, (caller) =>
@@ -118,7 +118,7 @@ export const testRaces = (open: () => readonly [Store, Store]): void => {
     });
 
     test.each(["updateOne", "findOneAndUpdate"] as const)(
-      "of concurrent %s to one unique value exactly one wins, the others are duplicates",
+      "exactly one of several concurrent %s to one unique value wins, the others are duplicates",
       async (operation) => {
         for (let round = 0; round < ROUNDS; round++) {
           const keys = Array.from({ length: CALLERS }, () => sampleKey());

@@ -107,7 +107,7 @@ export const testUpdates = (open: () => Store): void => {
       expect(after).toMatchObject({ remaining: 4, revision: 1, name: "n", permissionIds: [], lastUsedAt: 9 });
     });
 
-    test("what no store can do is refused and changes nothing", async () => {
+    test("an update that no store supports is refused and changes nothing", async () => {
       const key = sampleKey({ name: "n" });
       await keys().insertOne(key);
       const refused = (update: object) => expect(keys().updateOne({ _id: key._id }, update as Update<KeyDocument>)).rejects.toThrow();

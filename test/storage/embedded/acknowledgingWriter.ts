@@ -26,7 +26,7 @@ const tell = (line: string): void => {
   }
 };
 
-/** Both numbers move together, so a document in which they differ was written by half. */
+/** Sets both numbers to one value, so a document with two different numbers was written partially. */
 const writeOne = async (id: string): Promise<void> => {
   await keys.insertOne(sampleKey({ _id: id, hash: id, meta: "x".repeat(2000) }));
   tell(`inserted ${id}`);

@@ -7,7 +7,7 @@ import { sampleKey } from "../contract/samples.ts";
 const unread = { row: () => undefined, rows: () => undefined };
 const nothing: WriteResult = { matched: 0, modified: 0, upserted: 0, deleted: 0 };
 
-test("[attack B7] documents that come to megabytes are made texts and handed to the writer a part at a time, in order", async () => {
+test("documents that come to megabytes are made texts and handed to the writer a part at a time, in order", async () => {
   const documents = Array.from({ length: 30 }, () => sampleKey({ meta: "x".repeat(200_000) }));
   const parts: (readonly string[])[] = [];
   const write = async (operation: WriteOperation): Promise<WriteResult> => {

@@ -38,8 +38,8 @@ describe("the embedded store after kill -9", () => {
     }
   };
 
-  test("has every acknowledged write, and none by half", async () => {
-    // Moments within the first commits, amid the log's growth, and past the first checkpoints.
+  test("has every acknowledged write, and none partially", async () => {
+    // During the first commits, during the growth of the log, and after the first checkpoints.
     for (const [round, acknowledgements] of [1, 40, 700, 6000].entries()) {
       const prefix = `round${round}`;
       const lines = await writeUntilKilled(prefix, acknowledgements);

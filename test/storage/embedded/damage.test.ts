@@ -86,7 +86,7 @@ interface Started {
   readonly warnings: readonly string[];
 }
 
-/** What a start finds. Rejects where there is none. */
+/** Opens the store and reports what the start finds. Rejects when the start fails. */
 const start = async (directory: string): Promise<Started> => {
   const warnings: string[] = [];
   const contents = await withServerStore(
@@ -163,7 +163,7 @@ describe("[data §1] a file next to the state file", () => {
     }
   });
 
-  test("of version 0.11 that is no longer used is removed, whatever it holds", async () => {
+  test("of version 0.11 that is no longer used is removed, with any contents", async () => {
     const directory = await copyOf(image("own", "after a stop"));
     for (const name of ["latchkey.marks", "counters-a.log", "counters-b.log"]) await writeFile(join(directory, name), "something else");
     expect(await start(directory)).toEqual({ ...WHOLE, warnings: [] });

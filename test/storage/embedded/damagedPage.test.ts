@@ -45,7 +45,7 @@ const damagePageOf = async (text: string): Promise<void> => {
 const samples = () =>
   Array.from({ length: 60 }, (_, i) => sampleKey({ name: `the key of number ${i}.`, meta: `"${"x".repeat(1500)}"`, remaining: 5 }));
 
-test("[issue 15, 11] a damaged page is an error of what it held, in reads and in writes; nobody else notices", async () => {
+test("a damaged page fails reads and writes of its contents, and no others", async () => {
   const keys = samples();
   await (await openGuarded()).collection("keys").insertMany(keys);
   await guarded?.close();
@@ -71,7 +71,7 @@ test("[issue 15, 11] a damaged page is an error of what it held, in reads and in
   expect(states).toEqual([]);
 });
 
-test("[issue 15, 11] each operation of a batch runs three times at most, however many meet damage, and the others stay", () => {
+test("each operation of a batch runs three times at most, however many meet damage, and the others stay", () => {
   const database = new DatabaseSync(":memory:");
   database.exec("CREATE TABLE t (n)");
   let executed = 0;
@@ -91,7 +91,7 @@ test("[issue 15, 11] each operation of a batch runs three times at most, however
   database.close();
 });
 
-test("[issue 15, 11] a write that takes too long fails alone: a slow disk is not an absent store", async () => {
+test("a write that takes too long fails alone: a slow disk is not an absent store", async () => {
   let isSlow = false;
   const store = await openGuarded(2_000, (inner) => ({
     ...inner,
@@ -108,7 +108,7 @@ test("[issue 15, 11] a write that takes too long fails alone: a slow disk is not
   expect(states).toEqual([]);
 });
 
-test("[issue 15, 11] another process that holds the file for long fails the writes that wait for it, and nothing else", async () => {
+test("another process that holds the file for long fails the writes that wait for it, and nothing else", async () => {
   const store = await openGuarded();
   const key = sampleKey();
   await store.collection("keys").insertOne(key);

@@ -53,7 +53,7 @@ describe("counters in memory in front of a file", () => {
     return counters;
   };
   const open = (options: Partial<EmbeddedCountersOptions> = {}): EmbeddedCounters => openFile(fileOf("counters"), options);
-  /** What a crash at this moment leaves. */
+  /** The counters that a crash at this moment leaves. */
   const afterCrash = async (): Promise<EmbeddedCounters> => {
     const image = fileOf(`image ${++images}`);
     for (const suffix of ["", "-wal"]) await copyFile(`${fileOf("counters")}${suffix}`, `${image}${suffix}`);
@@ -143,7 +143,7 @@ describe("counters in memory in front of a file", () => {
     expect(await (await afterCrash()).read("a")).toEqual({ seq: 5, current: 3, previous: 0 });
   });
 
-  test("a close amid changes keeps those that were acknowledged, and refuses the rest", async () => {
+  test("a close during changes keeps those that were acknowledged, and refuses the rest", async () => {
     for (let round = 0; round < 30; round++) {
       const counters = open({ mostInMemory: 20 });
       const acknowledged: string[] = [];

@@ -104,7 +104,7 @@ describe("the embedded store's file", () => {
     await open().prepare();
   });
 
-  test("can be opened by a tool before, beside and after a server", async () => {
+  test("can be opened by a tool before, during and after a server", async () => {
     const before = open({ mode: "tool" });
     await before.prepare();
     const server = open();
@@ -117,7 +117,7 @@ describe("the embedded store's file", () => {
     expect(await before.collection("namespaces").findOne({ _id: namespace._id })).toEqual(namespace);
   });
 
-  test("is not changed by a tool beside a server of an older version, which would not know what is new", async () => {
+  test("is not changed by a tool while a server of an older version runs, which would not know the new form", async () => {
     const server = open();
     await server.prepare();
     const system = server.collection("system");
@@ -155,7 +155,7 @@ describe("the embedded store's file", () => {
     await eventually(async () => expect(await counters.find({}).toArray()).toEqual([late]));
   });
 
-  test("tells where it was opened, how large it was found, and by which versions", async () => {
+  test("reports where it was opened, its size, and the versions that opened it", async () => {
     const file = join(directory, "latchkey.sqlite");
     const first = open();
     expect(first.facts?.()).toEqual({});
@@ -179,7 +179,7 @@ describe("the embedded store's file", () => {
     const insert = (id: string) =>
       ({ kind: "insert", collection: "keys", id, text: JSON.stringify({ _id: id }), columns: columnValues("keys", {}) }) as const;
 
-    test("of the writes that share a commit, one that fails fails alone", async () => {
+    test("of the writes that share a commit, only the invalid one fails", async () => {
       const store = open();
       await store.prepare();
       const keys = store.collection("keys");
@@ -210,7 +210,7 @@ describe("the embedded store's file", () => {
       await queue.close();
     });
 
-    test("slow commits are told of once a minute, with how many there were", async () => {
+    test("slow commits are logged once a minute, with their number", async () => {
       const told: [object, string][] = [];
       const log = { info: () => expect.unreachable(), warn: (facts: object, message: string) => void told.push([facts, message]) };
       let now = 0;
@@ -296,7 +296,7 @@ describe("the embedded store's file", () => {
       expect(workers).toHaveLength(1);
     });
 
-    test("a thread that died while it waited for a file, or could not open one, serves nobody", async () => {
+    test("a thread that died while it waited for a file, or could not open one, refuses every call", async () => {
       const { threads, workers } = countedThreads();
       const queue = (name: string) => createWriteQueue({ file: join(parent, name), patience: 50 }, { threads });
       const first = queue("a.sqlite");
@@ -339,7 +339,7 @@ describe("the embedded store's file", () => {
       await queue.close();
     });
 
-    test("what waits when it is closed is still written, and nothing after that", async () => {
+    test("writes that wait when it is closed are still written, and none after that", async () => {
       const file = join(parent, "closed.sqlite");
       const queue = queueOn(file);
       await queue.write({ kind: "define", collections: ["keys"] });

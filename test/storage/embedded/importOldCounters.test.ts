@@ -9,8 +9,8 @@ import { chargeWindow } from "../../support/chargeWindow.ts";
 import { withServerStore } from "./withServerStore.ts";
 
 /**
- * Files of a store that version 0.11.3 left: a key, counters in the table and in both logs, of which `counters-b.log` was written first,
- * and one that expired a second later.
+ * Files of a store of version 0.11.3: a key, and counters in the table and in both logs. `counters-b.log` was written first.
+ * One counter expired a second later.
  */
 const fixture = join(import.meta.dirname, "store-0.11");
 

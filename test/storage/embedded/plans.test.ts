@@ -71,7 +71,7 @@ test("a search for a part of a text finds it in an index that has the text", () 
   }
 });
 
-test("[management §2] a page of a list that begins with the newest is read backwards in an index that knows what is deleted", () => {
+test("[management §2] a page of a list that starts with the newest is read backwards in an index that includes deletions", () => {
   const live = { deletedAt: { $exists: false } } as const;
   for (const collection of ["apis", "namespaces"] as const) {
     for (const [_id, bounds] of [
@@ -171,6 +171,6 @@ test("several values are looked up one by one", () => {
   expect(plan("identities", { workspaceId, externalId: { $in: ["a", "b"] } })).toContain("INDEX identities.externalId");
 });
 
-test("what has expired is found by its index", () => {
+test("expired rows are found by their index", () => {
   expect(plan("counters", { expireAt: { $lte: new Date(0) } }, {}, 500)).toContain("INDEX counters.expiry");
 });

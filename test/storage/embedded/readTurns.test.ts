@@ -52,7 +52,7 @@ describe("reads of one turn of the event loop", () => {
     expect(await run).toBe("found");
   });
 
-  test("let look-ups go first, and go on with one slice of the others all the same", async () => {
+  test("let look-ups go first, and still continue with one slice of the others", async () => {
     const turns = createReadTurns();
     const done: string[] = [];
     await Promise.all([
@@ -62,7 +62,7 @@ describe("reads of one turn of the event loop", () => {
     expect(done.join(" ")).toBe("slice one one slice one one slice one one");
   });
 
-  test("that fail take nobody's turn", async () => {
+  test("that fail take no other caller's turn", async () => {
     const turns = createReadTurns();
     const outcomes = await Promise.allSettled([
       ...reads(turns, "slice", 2, [TURN.rows, 0], () => {

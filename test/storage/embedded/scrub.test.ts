@@ -7,7 +7,7 @@ import { systemClock } from "../../../src/platform/base/clock.ts";
 import { openEmbeddedStore } from "../../../src/platform/storage/embedded/openEmbeddedStore.ts";
 import { sampleKey } from "../contract/samples.ts";
 
-test("[data §4] the embedded store keeps its log while somebody reads it, says so, and empties it then", async () => {
+test("[data §4] the embedded store keeps its log while a reader uses it, says so, and empties it then", async () => {
   const directory = await mkdtemp(join(tmpdir(), "latchkey-scrub-"));
   const store = openEmbeddedStore({ directory, clock: systemClock, mode: "server" });
   try {

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { containsText } from "../../../src/platform/storage/port/collection.ts";
 import type { PermissionDocument } from "../../../src/platform/storage/port/documents.ts";

@@ -16,14 +16,14 @@ export const workersOf = ({ pid }: Pick<ServiceProcess, "pid">): Map<number, num
 
 export const isRunning = (pid: number): boolean => {
   try {
-    // What has ended and is not yet noticed is a zombie.
+    // A process that has ended but was not reaped is a zombie.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
   } catch {
     return false;
   }
 };
 
-/** What a service has logged. */
+/** The log lines of a service. */
 export const linesOf = ({ output }: Pick<ServiceProcess, "output">): Record<string, unknown>[] =>
   output.stderr
     .split("\n")
@@ -37,13 +37,13 @@ interface Answer {
   readonly isLast: boolean;
 }
 
-/** A caller with one connection, which it makes anew when it is lost. */
+/** A caller with one connection, which it opens again when it is lost. */
 export interface Caller extends Disposable {
   /** Rejects when the connection ends before the answer. */
   readonly call: (procedure: string, body: object) => Promise<Answer>;
 }
 
-/** A caller of whom it is known which worker has the connection. */
+/** A caller whose connection is known to be at one worker. */
 export interface PlacedCaller extends Caller {
   readonly worker: number;
 }
@@ -67,7 +67,7 @@ export const createCaller = ({ url }: Pick<ServiceProcess, "url">, rootKey: stri
   };
 };
 
-/** So many callers of a service that logs its calls (`LOG_LEVEL=debug`). */
+/** This number of callers of a service that logs its calls (`LOG_LEVEL=debug`). */
 export const createPlacedCallers = (service: ServiceProcess, rootKey: string, count: number): Promise<PlacedCaller[]> =>
   Promise.all(
     Array.from({ length: count }, async () => {

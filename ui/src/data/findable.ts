@@ -1,4 +1,4 @@
-/** What a text may be, as far as its form tells. */
+/** The kinds of object that a text may name, judged by its form. */
 export interface Findable {
   /** It may be a whole key: it is sent to nothing but the search for keys, and no code shows it. */
   readonly mayBeSecret: boolean;

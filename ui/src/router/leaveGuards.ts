@@ -1,6 +1,6 @@
 const guards = new Set<() => string>();
 
-/** Warns before the page is left, as long as it is not taken back. @param question what a person is asked: "The key was not copied. Leave?" */
+/** Asks before the person leaves the page. @param question "The key was not copied. Leave?" @returns takes the guard back */
 export const guardLeaving = (question: string): (() => void) => {
   const guard = (): string => question;
   const warn = (event: BeforeUnloadEvent): void => event.preventDefault();

@@ -1,4 +1,4 @@
-/** What stands in a path where its pattern has `:name`, decoded. */
+/** The parts of a path that match `:name` in its pattern, decoded. */
 export type PathParams = Readonly<Record<string, string>>;
 
 const decoded = (part: string): string | undefined => {

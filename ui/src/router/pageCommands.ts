@@ -8,12 +8,12 @@ export interface Command {
   readonly run: () => void;
 }
 
-/** What the pages that are shown offer. */
+/** The commands of the pages that are shown. */
 export const pageCommands: Signal<readonly Command[]> = signal<readonly Command[]>([]);
 
-/** Offers actions of a page in the palette, as long as it is shown. */
+/** Adds actions of a page to the palette while the page is shown. */
 export const usePageCommands = (commands: readonly Command[]): void => {
-  // Labels tell when they are others; `run` is made anew at each render.
+  // Labels identify commands; `run` is a new function at each render.
   useEffect(() => {
     pageCommands.value = [...pageCommands.value, ...commands];
     return () => {

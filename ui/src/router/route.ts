@@ -1,9 +1,9 @@
 import type { ComponentType } from "preact";
 import type { PathParams } from "./matchPath.ts";
 
-/** What a page gets. */
+/** The properties of a page. */
 export interface PageProps {
-  /** Of the route's path. */
+  /** Parameters in the route's path. */
   readonly params: PathParams;
 }
 
@@ -19,7 +19,7 @@ export interface FoundObject {
 export interface Route {
   /** `/ui/apis/:id` */
   readonly path: string;
-  /** Of the document and the main heading: "APIs". */
+  /** Title of the document and the main heading: "APIs". */
   readonly title: string;
   /** Its place in the navigation, ascending; none: it is not there. */
   readonly navigation?: number;

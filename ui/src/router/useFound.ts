@@ -4,7 +4,7 @@ import { findable } from "../data/findable.ts";
 import type { FoundObject, Route } from "./route.ts";
 import { routes } from "./routes.ts";
 
-/** What a search over the pages has found so far. */
+/** The results of a search over the pages so far. */
 export interface Found {
   readonly objects: readonly FoundObject[];
   /** Pages whose objects the session may not see, by the message that names the permission. */

@@ -12,20 +12,20 @@ import { TextField } from "../design/forms/TextField.tsx";
 /** Milliseconds between looks whether the other window is done. */
 const lookEvery = 1_000;
 
-/** Of a person's session: the provider asks them in a window of its own, so that nothing that was typed here is lost. */
+/** For the session of a person: the provider's page opens in a window of its own, so that nothing typed here is lost. */
 const OtherWindow = (): JSX.Element => {
   useEffect(() => {
     const looks = setInterval(() => {
-      // Nobody is done there while they look at it, and the session's cookie changes meanwhile.
+      // While this page is hidden, the person is in the other window, and the session's cookie may change at any time.
       if (document.hidden) return;
-      // A service that is away says nothing yet.
+      // While the service is down, nothing is known yet.
       lookForElevation().catch(() => undefined);
     }, lookEvery);
     return () => clearInterval(looks);
   }, []);
   return (
-    <Dialog title="Confirm that it is you" onClose={() => elevationRequest.value?.refused()}>
-      <p>This needs you to sign in again, in another window. It is good for five minutes, and this page goes on by itself.</p>
+    <Dialog title="Confirm your identity" onClose={() => elevationRequest.value?.refused()}>
+      <p>Sign in again in another window. The confirmation lasts five minutes, and this page continues by itself.</p>
       <div class="actions">
         <a class="button primary" href={elevationAddress} target="_blank" rel="noopener" data-autofocus="">
           Confirm with {identityProvider.value ?? "your identity provider"}
@@ -51,7 +51,7 @@ const Entry = (): JSX.Element => {
     }
   };
   return (
-    <Dialog title="Confirm that it is you" onClose={() => elevationRequest.value?.refused()}>
+    <Dialog title="Confirm your identity" onClose={() => elevationRequest.value?.refused()}>
       <Form
         onSubmit={() => void confirm()}
         error={error}
@@ -62,7 +62,7 @@ const Entry = (): JSX.Element => {
           </Button>
         }
       >
-        <p>This needs the root key of your session once more. It is good for five minutes.</p>
+        <p>Enter the root key of your session again. The confirmation lasts five minutes.</p>
         <TextField label="Root key" name="rootKey" type="password" value={rootKey} onChange={setRootKey} required autofocus />
       </Form>
     </Dialog>

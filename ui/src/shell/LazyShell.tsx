@@ -1,5 +1,5 @@
 import type { ComponentType } from "preact";
 import { lazyPart } from "../design/states/lazyPart.tsx";
 
-/** The shell, loaded once somebody is signed in: the sign-in page does without it (console §1). */
+/** The shell, loaded after sign-in: the sign-in page does not need it (console §1). */
 export const LazyShell: ComponentType = lazyPart(async () => (await import("./Shell.tsx")).Shell, 4);

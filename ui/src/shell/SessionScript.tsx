@@ -6,7 +6,7 @@ import { CopyButton } from "../design/actions/CopyButton.tsx";
 import { Dialog } from "../design/dialogs/Dialog.tsx";
 import { CodeBlock } from "../design/values/CodeBlock.tsx";
 
-/** The changes that this session made, as a script (console §3). What failed is not in it. */
+/** The changes of this session as a script (console §3). Failed calls are left out. */
 export const SessionScript = ({ onClose }: { readonly onClose: () => void }): JSX.Element => {
   const code = useRef<HTMLElement>(null);
   const calls = callLog.value.filter(({ succeeded }) => succeeded);

@@ -15,7 +15,7 @@ export const SessionWarning = (): JSX.Element => {
       {ending !== undefined && (
         <div class="note warning session-warning">
           <p>
-            {final ? "This session ends for good at " : "You will be signed out at "}
+            {final ? "This session ends at " : "You will be signed out at "}
             {zoneTime(ending.at)}. <span aria-hidden="true">{ending.secondsLeft} s left.</span>
           </p>
           {!final && <Button onClick={() => void renewSession().catch(() => undefined)}>Stay signed in</Button>}

@@ -29,7 +29,7 @@ const leave = async (): Promise<void> => {
   }
 };
 
-/** Navigation and page for somebody who is signed in. */
+/** Navigation and page of a signed-in person. */
 export const Shell = (): JSX.Element => {
   const [open, setOpen] = useState<"palette" | "help" | "script">();
   const { path } = address.value;

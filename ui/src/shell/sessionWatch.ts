@@ -22,7 +22,7 @@ export const endsSoon: ReadonlySignal<{ readonly at: number; readonly secondsLef
 /** Looks at the session from time to time. @returns ends it */
 export const watchSession = (): (() => void) => {
   const look = (): void => {
-    // A service that is away says nothing about the session; the page itself says that it is away.
+    // While the service is down, the session is unknown; the page reports that the service is down.
     refreshSession().catch(() => undefined);
   };
   const tick = setInterval(() => {

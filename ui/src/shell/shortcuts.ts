@@ -1,4 +1,4 @@
-/** What the keyboard opens from anywhere. */
+/** The shortcuts that work on every page. */
 export interface Shortcuts {
   readonly palette: () => void;
   readonly help: () => void;
@@ -7,7 +7,7 @@ export interface Shortcuts {
 const writes = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
 
-/** Listens for Ctrl-K, `/` and `?` (console §3). Letters that somebody writes, inside a shadow root too, are no shortcut. @returns ends it */
+/** Listens for Ctrl-K, `/` and `?` (console §3). Letters typed into a field, inside a shadow root too, are not shortcuts. @returns stops listening */
 export const listenForShortcuts = ({ palette, help }: Shortcuts): (() => void) => {
   const listen = (event: KeyboardEvent): void => {
     if (document.querySelector("dialog[open]") !== null) return;

@@ -1,21 +1,25 @@
 import {
-  type GetUsageRequestSchema,
+  GetUsageRequestSchema,
   type GetUsageResponseSchema,
   UsageGranularity,
   UsageOrder,
 } from "../../../../gen/latchkey/v2/analytics_pb.ts";
 import type { Procedure } from "../../calls/call.ts";
+import { fieldDefault, integerOrDefault } from "../../calls/fieldDefault.ts";
 import type { Granularity, UsageField, UsageQuestion } from "../usage/question.ts";
 import { readFilter, readKind } from "./readKind.ts";
 import type { AnalyticsDeps } from "./readScope.ts";
-
-const DEFAULT_LIMIT = 100;
 
 const granularities: Readonly<Partial<Record<UsageGranularity, Granularity>>> = {
   [UsageGranularity.MINUTE]: "minute",
   [UsageGranularity.HOUR]: "hour",
   [UsageGranularity.DAY]: "day",
   [UsageGranularity.MONTH]: "month",
+};
+
+const orders: Readonly<Partial<Record<UsageOrder, UsageQuestion["orderBy"]>>> = {
+  [UsageOrder.TIME]: "time",
+  [UsageOrder.COUNT]: "count",
 };
 
 /**
@@ -36,8 +40,8 @@ export const getUsage =
       // Validation has left none that events of this kind do not have.
       groupBy: [...new Set(groupBy)] as UsageField[],
       filter: readFilter(filter),
-      orderBy: orderBy === UsageOrder.COUNT ? "count" : "time",
-      limit: limit === undefined ? DEFAULT_LIMIT : Number(limit),
+      orderBy: orders[orderBy] ?? (fieldDefault(GetUsageRequestSchema.field.orderBy) as UsageQuestion["orderBy"]),
+      limit: integerOrDefault(GetUsageRequestSchema.field.limit, limit),
     };
     return { data: await analytics.usage({ question, scope, now: call.receivedAt, signal: call.signal }) };
   };

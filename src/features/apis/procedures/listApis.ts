@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { ApiSchema, ListApisRequestSchema, ListApisResponseSchema } from "../../../../gen/latchkey/v2/apis_pb.ts";
+import { type ApiSchema, ListApisRequestSchema, type ListApisResponseSchema } from "../../../../gen/latchkey/v2/apis_pb.ts";
 import { permits } from "../../../platform/authorization/authorization.ts";
 import type { ApiDocument } from "../../../platform/storage/port/documents.ts";
 import type { Procedure } from "../../calls/call.ts";
@@ -21,7 +21,7 @@ const showApi = (api: ApiDocument): MessageInitShape<typeof ApiSchema> => ({
 export const listApis =
   ({ apis }: { readonly apis: ApisRepository }): Procedure<typeof ListApisRequestSchema, typeof ListApisResponseSchema> =>
   async (request, call) => {
-    const asked = readOwnPageRequest(LIST, request);
+    const asked = readOwnPageRequest(LIST, ListApisRequestSchema, request);
     const scope = call.caller.grants.scope("api.read_api");
     const page = await apis.listPage(scope.all ? undefined : scope.ids, asked, call);
     for (const { _id } of page.items) permits(call.caller, "api.read_api", _id);

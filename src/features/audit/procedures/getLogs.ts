@@ -1,10 +1,16 @@
 import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
-import type { AuditLogSchema, GetLogsRequest, GetLogsRequestSchema, GetLogsResponseSchema } from "../../../../gen/latchkey/v2/audit_pb.ts";
+import {
+  type AuditLogSchema,
+  type GetLogsRequest,
+  GetLogsRequestSchema,
+  type GetLogsResponseSchema,
+} from "../../../../gen/latchkey/v2/audit_pb.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import { invalidInput, type Violation } from "../../../platform/base/errors.ts";
 import type { AuditLogDocument } from "../../../platform/storage/port/documents.ts";
 import { readRfc3339, showRfc3339 } from "../../../platform/util/rfc3339.ts";
 import type { Procedure } from "../../calls/call.ts";
+import { integerOrDefault } from "../../calls/fieldDefault.ts";
 import type { AuditEventName } from "../auditEvent.ts";
 import type { AuditFilter } from "../auditFilter.ts";
 import { type FindEventsDeps, findEvents } from "../findEvents.ts";
@@ -12,7 +18,6 @@ import { readChanges } from "../readChanges.ts";
 import { showSequence } from "../showSequence.ts";
 import { readLogCursor, showLogCursor } from "./logCursor.ts";
 
-const DEFAULT_LIMIT = 100;
 /** The description of an event whose texts were erased. */
 const ERASED = "Erased";
 
@@ -85,7 +90,7 @@ export const getLogs = (deps: FindEventsDeps): GetLogs => {
     const { filter, after, violations } = readRequest(request);
     if (violations.length > 0) throw invalidInput("The request does not say which events are wanted.", violations);
     requirePermissions(call.caller, ["audit.read_audit_log", "*"]);
-    const limit = request.limit === undefined ? DEFAULT_LIMIT : Number(request.limit);
+    const limit = integerOrDefault(GetLogsRequestSchema.field.limit, request.limit);
     const found = await findEvents(deps, filter, { after, limit }, call);
     return {
       data: found.entries.map(showEntry),

@@ -1,14 +1,17 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { DroppedEntriesSchema, VerifyChainRequestSchema, VerifyChainResponseSchema } from "../../../../gen/latchkey/v2/audit_pb.ts";
+import {
+  type DroppedEntriesSchema,
+  VerifyChainRequestSchema,
+  type VerifyChainResponseSchema,
+} from "../../../../gen/latchkey/v2/audit_pb.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import type { AuditStub } from "../../../platform/storage/port/auditEvents.ts";
 import { showRfc3339 } from "../../../platform/util/rfc3339.ts";
 import type { Procedure } from "../../calls/call.ts";
+import { integerOrDefault } from "../../calls/fieldDefault.ts";
 import type { AuditLogRepository } from "../auditLogRepository.ts";
 import { checkChain } from "../checkChain.ts";
 import { showSequence } from "../showSequence.ts";
-
-const DEFAULT_LIMIT = 10_000;
 
 const showStub = ({ sequence, hash, droppedAt }: AuditStub): MessageInitShape<typeof DroppedEntriesSchema> => ({
   sequence: showSequence(sequence),
@@ -30,7 +33,7 @@ export const verifyChain =
       broken,
       dropped,
       erased,
-    } = await checkChain(auditLog, { from, limit: Number(limit ?? DEFAULT_LIMIT) }, call);
+    } = await checkChain(auditLog, { from, limit: integerOrDefault(VerifyChainRequestSchema.field.limit, limit) }, call);
     return {
       data: {
         checked: BigInt(checked),

@@ -53,11 +53,18 @@ const ownServices: readonly DescService[] = [ConsoleService];
 /** Of their requests, which strangers may send: a root key has 512 characters at most. */
 const mostOwnBytes = 8 * 1024;
 
-/** Whether a request is the console's: `/ui` and everything below it. */
-export const isConsoleRequest = ({ url = "" }: IncomingMessage): boolean => url.startsWith("/ui") && /^\/ui(?:[/?]|$)/.test(url);
+/** Whether a browser opens the bare address of the service. Programs that get `/` do not ask for HTML. */
+const opensRoot = ({ url = "", method, headers }: IncomingMessage): boolean =>
+  (url === "/" || url.startsWith("/?")) && (method === "GET" || method === "HEAD") && /\btext\/html\b/i.test(headers.accept ?? "");
+
+/** Whether a request is the console's: `/ui` and everything below it, and `/` when a browser opens it. */
+export const isConsoleRequest = (req: IncomingMessage): boolean => {
+  const { url = "" } = req;
+  return (url.startsWith("/ui") && /^\/ui(?:[/?]|$)/.test(url)) || opensRoot(req);
+};
 
 /**
- * The console (console §1): its page on `/ui`, and the procedures on `/ui/rpc/<package>.<Service>/<Procedure>` in Connect's
+ * The console (console §1): its page on `/ui`, to which a browser that opens `/` is sent, and the procedures on `/ui/rpc/<package>.<Service>/<Procedure>` in Connect's
  * protocol for callers with a session. Checks in this order: address (403), path, method, `Authorization` (401), media type,
  * where the request comes from (403), and then as everywhere.
  */
@@ -128,6 +135,10 @@ export const createConsoleEdge = (options: ConsoleEdgeOptions): RequestHandler =
     const transport = transportOf(req, isProxy);
     const headers = securityHeaders(transport);
     const [path = ""] = (req.url ?? "").split("?", 1);
+    if (path === "/") {
+      const form = { location: `${options.publicUrl ?? ""}/ui`, vary: "accept", "content-length": 0 };
+      return void send(res, { status: 303, headers: { ...headers, ...noStore, ...form }, body: Buffer.alloc(0) }, false);
+    }
     if (!origins.isAddressed(transport)) {
       const detail = "The console is not served under this name: open it at its own address, or set PUBLIC_URL to this one.";
       return void refuse(res, new ServiceError("console_request_refused", detail), headers);

@@ -1,10 +1,11 @@
-import type { CreateKeyRequestSchema, CreateKeyResponseSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import { CreateKeyRequestSchema, type CreateKeyResponseSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import type { ApisRepository } from "../../apis/apisRepository.ts";
 import { findApi } from "../../apis/findApi.ts";
 import { resource } from "../../audit/auditEvent.ts";
 import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
+import { integerOrDefault } from "../../calls/fieldDefault.ts";
 import { create } from "../../calls/mutations.ts";
 import type { IdentitiesRepository } from "../../identities/identitiesRepository.ts";
 import { linkIdentity } from "../../identities/linkIdentity.ts";
@@ -13,8 +14,6 @@ import type { RolesRepository } from "../../permissions/rolesRepository.ts";
 import { findRoles } from "./shared/findRoles.ts";
 import { type IssueKeyDeps, issueKey, type KeyRingDeps, requireKeyRing, showNewKey, storeSecret } from "./shared/issueKey.ts";
 import { type Connections, keyCreated, storeKey } from "./shared/keyConfiguration.ts";
-
-const DEFAULT_BYTE_LENGTH = 16;
 
 export interface CreateKeyDeps extends IssueKeyDeps, KeyRingDeps {
   readonly apis: Pick<ApisRepository, "find">;
@@ -35,7 +34,7 @@ export const createKey =
 
     const resolved = await resolvePermissions(deps.permissions, request.permissions, call);
     const { prefix, name } = request;
-    const form = { byteLength: Number(request.byteLength ?? DEFAULT_BYTE_LENGTH), prefix };
+    const form = { byteLength: integerOrDefault(CreateKeyRequestSchema.field.byteLength, request.byteLength), prefix };
     const now = call.receivedAt;
     const source = auditSource(call);
     const prepare = async (): Promise<Connections> => {

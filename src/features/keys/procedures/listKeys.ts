@@ -1,4 +1,4 @@
-import type { ListKeysRequestSchema, ListKeysResponseSchema } from "../../../../gen/latchkey/v2/apis_pb.ts";
+import { ListKeysRequestSchema, type ListKeysResponseSchema } from "../../../../gen/latchkey/v2/apis_pb.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import { ServiceError } from "../../../platform/base/errors.ts";
 import type { ApisRepository } from "../../apis/apisRepository.ts";
@@ -37,7 +37,7 @@ export const listKeys =
     if (identity === null) return { data: [], pagination: { hasMore: false } };
 
     const owner = identity === undefined ? { apiId } : { apiId, identityId: identity._id };
-    const page = await deps.keys.list(owner, readPageRequest(request), call);
+    const page = await deps.keys.list(owner, readPageRequest(ListKeysRequestSchema, request), call);
     const items = await keyObjects(
       deps,
       page.items.map((key) => withDueRefills(key, call.receivedAt)),

@@ -1,4 +1,4 @@
-import type { SearchKeysRequest, SearchKeysRequestSchema, SearchKeysResponseSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import { type SearchKeysRequest, SearchKeysRequestSchema, type SearchKeysResponseSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { type Caller, permits } from "../../../platform/authorization/authorization.ts";
 import type { KeyDocument } from "../../../platform/storage/port/documents.ts";
 import type { ApisRepository } from "../../apis/apisRepository.ts";
@@ -138,7 +138,7 @@ export const searchKeys =
   (deps: SearchKeysDeps): Procedure<typeof SearchKeysRequestSchema, typeof SearchKeysResponseSchema> =>
   async (request, call) => {
     const { apiId, externalId } = request;
-    const { limit, cursor } = readPageRequest(request);
+    const { limit, cursor } = readPageRequest(SearchKeysRequestSchema, request);
     const search = textOfSearch(request);
     const from = readSearchCursor(search, cursor);
     const nothing = { data: [], pagination: { hasMore: false } };

@@ -1,8 +1,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type {
+import {
   ListMigrationsRequestSchema,
-  ListMigrationsResponseSchema,
-  MigrationSchema,
+  type ListMigrationsResponseSchema,
+  type MigrationSchema,
 } from "../../../../gen/latchkey/v2/migrations_pb.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import type { MigrationDocument } from "../../../platform/storage/port/documents.ts";
@@ -24,7 +24,7 @@ const showMigration = ({ _id, algorithm, name, createdAt }: MigrationDocument): 
 export const listMigrations =
   ({ migrations }: MigrationsDeps): Procedure<typeof ListMigrationsRequestSchema, typeof ListMigrationsResponseSchema> =>
   async (request, call) => {
-    const asked = readOwnPageRequest(LIST, request);
+    const asked = readOwnPageRequest(LIST, ListMigrationsRequestSchema, request);
     requirePermissions(call.caller, ["migration.read_migration", "*"]);
     const page = await migrations.listPage(asked, call);
     return { data: page.items.map(showMigration), pagination: showOwnPagination(LIST, asked, page) };

@@ -1,4 +1,4 @@
-import type { ListPermissionsRequestSchema, ListPermissionsResponseSchema } from "../../../../gen/latchkey/v2/permissions_pb.ts";
+import { ListPermissionsRequestSchema, type ListPermissionsResponseSchema } from "../../../../gen/latchkey/v2/permissions_pb.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { readPageRequest, showPagination } from "../../calls/paging.ts";
@@ -14,6 +14,6 @@ export const listPermissions =
   }): Procedure<typeof ListPermissionsRequestSchema, typeof ListPermissionsResponseSchema> =>
   async (request, call) => {
     requirePermissions(call.caller, ["rbac.read_permission", "*"]);
-    const page = await permissions.list(readPageRequest(request), call);
+    const page = await permissions.list(readPageRequest(ListPermissionsRequestSchema, request), call);
     return { data: page.items.map(showPermission), pagination: showPagination(page) };
   };

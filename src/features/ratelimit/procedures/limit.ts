@@ -5,7 +5,7 @@ import type { Answer, Call, Procedure } from "../../calls/call.ts";
 import type { CheckResult, Decision, Limiter } from "../limiter.ts";
 import type { CachedNamespace } from "../namespaceCache.ts";
 import { findOrCreateNamespace, type NamespaceDeps } from "./shared/findOrCreateNamespaces.ts";
-import { type NamespaceCheck, namespaceCheck } from "./shared/namespaceCheck.ts";
+import { type NamespaceCheck, namespaceCheck, readCost } from "./shared/namespaceCheck.ts";
 
 export interface LimitDeps extends NamespaceDeps {
   readonly limiter: Limiter;
@@ -39,7 +39,7 @@ export const limit = (deps: LimitDeps): Procedure<typeof LimitRequestSchema, typ
       limit: check.limit,
       remaining,
       resetAt: reset,
-      tokens: request.cost === undefined ? 1 : Number(request.cost),
+      tokens: readCost(request.cost),
     });
     return {
       data: {

@@ -1,6 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { CounterSchema, ListCountersRequestSchema, ListCountersResponseSchema } from "../../../../gen/latchkey/v2/ratelimit_pb.ts";
+import {
+  type CounterSchema,
+  ListCountersRequestSchema,
+  type ListCountersResponseSchema,
+} from "../../../../gen/latchkey/v2/ratelimit_pb.ts";
 import type { Procedure } from "../../calls/call.ts";
 import { readOwnPageRequest, showOwnPagination } from "../../calls/paging.ts";
 import { type CountersFrom, type CountersPageDeps, type CurrentCounter, readCountersPage } from "../countersPage.ts";
@@ -61,7 +65,7 @@ export const listCounters =
   async ({ namespace, identifier = "", limit, cursor }, call) => {
     const { _id: namespaceId } = await findNamespace(deps, namespace, "ratelimit.read_namespace", call);
     const list = `ratelimit.listCounters ${namespaceId}`;
-    const asked = readOwnPageRequest(list, { limit, cursor, search: identifier });
+    const asked = readOwnPageRequest(list, ListCountersRequestSchema, { limit, cursor, search: identifier });
     const from = fromOf(asked.cursor);
     const { items, next } = await readCountersPage(deps, { namespaceId, prefix: identifier, from, limit: asked.limit }, call);
     const overrides = (await deps.namespaceCache.get(namespaceId, call)).value?.overrides;

@@ -1,8 +1,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type {
+import {
   ListNamespacesRequestSchema,
-  ListNamespacesResponseSchema,
-  NamespaceSchema,
+  type ListNamespacesResponseSchema,
+  type NamespaceSchema,
 } from "../../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { permits } from "../../../platform/authorization/authorization.ts";
 import type { NamespaceDocument } from "../../../platform/storage/port/documents.ts";
@@ -27,7 +27,7 @@ export const listNamespaces =
     readonly namespaces: NamespacesRepository;
   }): Procedure<typeof ListNamespacesRequestSchema, typeof ListNamespacesResponseSchema> =>
   async (request, call) => {
-    const asked = readOwnPageRequest(LIST, { ...request, cursor: request.cursor ?? "" });
+    const asked = readOwnPageRequest(LIST, ListNamespacesRequestSchema, { ...request, cursor: request.cursor ?? "" });
     const scope = call.caller.grants.scope("ratelimit.read_namespace");
     const page = await namespaces.listPage(scope.all ? undefined : scope.ids, asked, call);
     for (const { _id } of page.items) permits(call.caller, "ratelimit.read_namespace", _id);

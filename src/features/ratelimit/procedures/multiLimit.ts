@@ -3,7 +3,7 @@ import type { Procedure } from "../../calls/call.ts";
 import type { CheckResult } from "../limiter.ts";
 import type { LimitDeps } from "./limit.ts";
 import { findOrCreateNamespaces } from "./shared/findOrCreateNamespaces.ts";
-import { type NamespaceCheck, namespaceCheck } from "./shared/namespaceCheck.ts";
+import { type NamespaceCheck, namespaceCheck, readCost } from "./shared/namespaceCheck.ts";
 
 /** Checks several limits and consumes from all of them or from none (ratelimit §7). */
 export const multiLimit =
@@ -36,7 +36,7 @@ export const multiLimit =
         limit: check.limit,
         remaining: result.remaining,
         resetAt: result.reset,
-        tokens: cost === undefined ? 1 : Number(cost),
+        tokens: readCost(cost),
       });
       return {
         namespace,

@@ -1,5 +1,6 @@
-import type { ExplainRequest, VerifyKeyRequest } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import { type ExplainRequest, VerifyKeyRatelimitSchema, type VerifyKeyRequest } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { rememberLatest } from "../../../platform/util/rememberLatest.ts";
+import { integerOrDefault } from "../../calls/fieldDefault.ts";
 import { type PermissionQuery, parsePermissionQuery } from "../../permissions/permissionQuery.ts";
 import type { RequestedLimit, VerificationRequest } from "../verifiable.ts";
 import type { AskedVerification } from "../verify.ts";
@@ -20,7 +21,7 @@ const readLimits = (ratelimits: VerifyKeyRequest["ratelimits"]): readonly Reques
     ? NO_LIMITS
     : ratelimits.map(({ name, cost, limit, duration }) => ({
         name,
-        cost: cost === undefined ? 1 : Number(cost),
+        cost: integerOrDefault(VerifyKeyRatelimitSchema.field.cost, cost),
         limit: limit === undefined ? undefined : Number(limit),
         duration: duration === undefined ? undefined : Number(duration),
       }));

@@ -2,6 +2,7 @@ import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbui
 import { StructSchema } from "@bufbuild/protobuf/wkt";
 import { comments } from "../../../../gen/latchkey/v2/comments.ts";
 import { json_names, secret, Wrapper, wrapper } from "../../../../gen/latchkey/v2/options_pb.ts";
+import { fieldDefault } from "../../../features/calls/fieldDefault.ts";
 import { rulesOfField } from "../../codec/rules/annotations.ts";
 
 /**
@@ -19,6 +20,8 @@ export interface DescribedField {
   /** What says that there is none, where that is another thing than leaving the field out. */
   readonly none: null | readonly [] | undefined;
   readonly required: boolean;
+  /** Requests: the value of a field that is left out, as text; empty where there is no such value. */
+  readonly default: string;
   readonly secret: boolean;
   /** What the interface says of it; empty when that is nothing. */
   readonly comment: string;
@@ -67,6 +70,7 @@ export const describeField = (field: DescField): DescribedField => {
     isList,
     none,
     required: rulesOfField(field).required,
+    default: String(fieldDefault(field) ?? ""),
     secret: getOption(field, secret),
     comment,
     values: spellings(inner),

@@ -34,14 +34,14 @@ import { chargeWindow } from "../../../support/chargeWindow.ts";
 import { sampleKey } from "../../contract/samples.ts";
 import { blockOfEntries, idOf, MANY } from "./largeStore.ts";
 
-/** Each method of a repository, asked for as much as any caller may ask for. */
+/** Calls every method of a repository with the largest request that a caller may make. */
 type CallsOf<R> = {
   readonly [K in keyof R as NonNullable<R[K]> extends (...args: never[]) => unknown ? K : never]-?: (repository: R) => unknown;
 };
 
 const on = <R>(name: string, create: (store: Store) => R): ((store: Store) => R) =>
   Object.defineProperty((store: Store) => create(store), "name", { value: name });
-/** Of the store itself; without what the embedded one's have besides. */
+/** The counters of the port, without the embedded store's additions. */
 const createCounters = (store: Store): Counters => aroundCounters(store.counters, (_, run) => run());
 
 interface Repositories {
@@ -70,7 +70,7 @@ interface Repositories {
   readonly sweeps: SweepsRepository;
 }
 
-/** What makes them, under its name. */
+/** The repositories by name, with the functions that make them. */
 export const repositories: { readonly [K in keyof Repositories]: (store: Store) => Repositories[K] } = {
   apis: on("createApisRepository", createApisRepository),
   auditIndex: on("createAuditIndexRepository", createAuditIndexRepository),

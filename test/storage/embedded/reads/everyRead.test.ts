@@ -13,13 +13,13 @@ import { calls, repositories } from "./everyCall.ts";
 import { fillStore, MANY } from "./largeStore.ts";
 
 /**
- * What one turn of the event loop may cost. A row that is found takes some 12 steps, one that a search looks at as many, a value that
- * is looked up in a list 40: what `TURN` allows, and a slice beyond it; of bytes a document beyond that, too. 10,000 steps
+ * The most that one turn of the event loop may cost. A found row takes some 12 steps, a row that a search looks at as many, and a value
+ * looked up in a list 40: what `TURN` allows, plus one slice. The bytes may exceed that by one document. 10,000 steps
  * of this kind take about a millisecond.
  */
 const MOST = { steps: 40_000, bytes: TURN.bytes + SLICE.bytes + 1024 * 1024 } as const;
 
-describe("[attack B7] over a large embedded store, no read keeps the thread", () => {
+describe("over a large embedded store, no read keeps the thread", () => {
   let directory: string;
   let store: Store;
   const meter = meterReads();
@@ -62,7 +62,7 @@ describe("[attack B7] over a large embedded store, no read keeps the thread", ()
     expect(page.items.map(({ _id }) => _id)).toEqual(page.items.map(({ _id }) => _id).sort());
   });
 
-  test("[management §2] a way of finding keys reads as many entries as it finds, whatever else is there", async () => {
+  test("[management §2] a way of finding keys reads as many entries as it finds, whatever else is stored", async () => {
     const search = repositories.keySearch(store);
     const where = { apiId: "api_big", field: "nameKey", prefix: "n" } as const;
     const behind = { text: "name", id: `key_${String(MANY.keys - 5_000).padStart(8, "0")}` };
@@ -130,7 +130,7 @@ describe("[attack B7] over a large embedded store, no read keeps the thread", ()
     );
   });
 
-  test("a thousand look-ups at once share the turns, and are answered before a search goes on", async () => {
+  test("a thousand concurrent look-ups share the turns, and are answered before a search continues", async () => {
     const { keys, permissions } = { keys: repositories.keys(store), permissions: repositories.permissions(store) };
     const answered: string[] = [];
     await expectBounded(() =>

@@ -10,7 +10,7 @@ import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/platform/storage/p
 import type { AuditIndexDocument, AuditLogDocument, CollectionName, Documents } from "../../../../src/platform/storage/port/documents.ts";
 import { newDocument } from "../../../../src/platform/storage/repositories/shared/audited.ts";
 
-/** Of each list, many times what one turn may look at; what is deleted stands before what lives. */
+/** Rows of each list: many times what one turn may look at. Deleted rows come before live ones. */
 export const MANY = { keys: 120_000, others: 24_000, large: 48, blocks: 2_000 } as const;
 /** Half a megabyte. */
 const LARGE_META: string = JSON.stringify({ text: "x".repeat(512 * 1024) });
@@ -29,7 +29,7 @@ const event = (id: string): AuditEvent => ({
   resources: [],
 });
 
-/** A block of the log in which nearly all terms occur once. */
+/** A block of the log whose terms nearly all occur once. */
 export const blockOfEntries = (block: number): AuditLogDocument[] =>
   Array.from({ length: BLOCK }, (_, i) => {
     const id = idOf(`logged${block}`, i);
@@ -188,7 +188,7 @@ const counters = (): readonly CounterEntry[] =>
     { seq: 1, current: 0, previous: 0, expireAt: 8_000_000_000_000 },
   ]);
 
-/** Fills the files of a store that is prepared, beside it: through the port it would take minutes. */
+/** Fills the files of a prepared store directly: through the port it would take minutes. */
 export const fillStore = (directory: string): void => {
   const database = new DatabaseSync(join(directory, "latchkey.sqlite"));
   database.exec("PRAGMA synchronous=OFF; BEGIN IMMEDIATE");

@@ -1,6 +1,6 @@
 import { type Signal, signal } from "@preact/signals";
 
-/** What people know the identity provider by; undefined where they sign in with root keys only, and until the service has said so. */
+/** Name of the identity provider. Undefined: people sign in with root keys only, or the service has not answered yet. */
 export const identityProvider: Signal<string | undefined> = signal(undefined);
 
 /** Reads it from the headers of an answer of the console's own service. */

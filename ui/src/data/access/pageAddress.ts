@@ -1,2 +1,2 @@
-// The service goes by the same rule when it sends somebody on who comes from the identity provider.
+// The service applies the same rule when it redirects a person who returns from the identity provider.
 export { pageAddress } from "../../../../src/features/console/pageAddress.ts";

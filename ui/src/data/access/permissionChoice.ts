@@ -7,7 +7,7 @@ export interface PermissionType {
   readonly actions: readonly string[];
 }
 
-/** What people set most often stands first. */
+/** The types that people set most often come first. */
 const order = ["api", "ratelimit", "identity", "rbac", "root_key"];
 
 const rank = (type: string): number => (order.includes(type) ? order.indexOf(type) : order.length);
@@ -30,7 +30,7 @@ export const confinedTo = (triples: readonly string[], type: string): readonly s
   ...new Set(triples.map(partsOf).flatMap(([its, id]) => (its === type && id !== "*" ? [id] : []))),
 ];
 
-/** Whether somebody who holds these permissions holds the one, by its own triple or the `*` form: only that can be handed out (rootkeys §1). */
+/** Whether the held permissions contain this one, as its own triple or in the `*` form: a session can only grant what it holds (rootkeys §1). */
 export const holds = (held: readonly string[], triple: string): boolean => {
   const permission = parsePermission(triple);
   if (permission === undefined) return false;

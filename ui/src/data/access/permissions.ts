@@ -6,7 +6,7 @@ import { permissionsOf } from "../calls/methodOptions.ts";
 export type PermissionIds = Readonly<Record<string, string>>;
 
 /**
- * What a session lacks to call a procedure on an object, for a greyed button and its reason.
+ * Lists the permissions that a session lacks to call a procedure on an object, for a disabled button and its reason.
  * Conditions that the request decides ("… when recoverable") are left to the service.
  * @param ids of the object; a placeholder without one is met by a grant for any object
  * @returns triples, empty when nothing is missing

@@ -5,7 +5,7 @@ import { elevationRequest, session } from "./sessionState.ts";
 
 const { signIn: signInMethod, signOut: signOutMethod, elevate: elevateMethod, getSession, listSessions } = ConsoleService.method;
 
-/** Asks whose session this is; renews nothing (console §1). A service that is away leaves what is known. */
+/** Reads the owner of this session without renewing it (console §1). While the service is down, the known session stays. */
 export const refreshSession = async (): Promise<void> => {
   try {
     const { message } = await call(getSession, {}, { background: true });
@@ -24,8 +24,8 @@ export const signIn = async (rootKey: string): Promise<void> => {
 };
 
 /**
- * Ends the session. A service that does not answer has not ended it: then it goes on here as well, so that
- * nobody leaves in the belief that it is over.
+ * Ends the session. If the service does not answer, the session stays open here too: a person must not believe that it
+ * has ended.
  */
 export const signOut = async (): Promise<void> => {
   await call(signOutMethod, {});
@@ -51,7 +51,7 @@ export const lookForElevation = async (): Promise<void> => {
   if (typeof session.value !== "string" && session.value.elevatedUntil !== undefined) elevationRequest.value?.done();
 };
 
-/** Keeps the session alive: any call that a person makes does (console §2.3), and this one everybody may make. */
+/** Keeps the session alive: every call by a person renews it (console §2.3), and every session may make this one. */
 export const renewSession = async (): Promise<void> => {
   await call(listSessions, {});
   await refreshSession();

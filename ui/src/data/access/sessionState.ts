@@ -12,13 +12,13 @@ export const heldPermissions: ReadonlySignal<readonly string[]> = computed(() =>
   typeof session.value === "string" ? [] : session.value.permissions,
 );
 
-/** Who signed in by OpenID Connect; undefined without a session, and in one of a root key. */
+/** The person who signed in by OpenID Connect. Undefined without a session, and in a session of a root key. */
 export const person: ReadonlySignal<SessionPerson | undefined> = computed(() =>
   typeof session.value === "string" ? undefined : session.value.person,
 );
 
 /**
- * Keeps what a session left in memory from whoever signs in next: calls back once it is over, and when it is another one.
+ * Calls back when the session ends or is replaced, so that the next person sees nothing that it left in memory.
  * @param forget clears it
  */
 export const forgetAfterSession = (forget: () => void): void => {
@@ -38,7 +38,7 @@ export interface ElevationRequest {
   readonly refused: () => void;
 }
 
-/** What the elevation dialog of the shell answers; undefined: nothing waits. */
+/** The request that the elevation dialog of the shell answers. Undefined: none is pending. */
 export const elevationRequest: Signal<ElevationRequest | undefined> = signal(undefined);
 
 let waiting: Promise<boolean> | undefined;

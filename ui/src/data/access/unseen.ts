@@ -6,7 +6,7 @@ import { enumName } from "../code/enumName.ts";
 import type { PermissionIds } from "./permissions.ts";
 import { heldPermissions } from "./sessionState.ts";
 
-/** What a session does not see of what a procedure lists. */
+/** The objects of a list that a session may not see. */
 export interface Unseen {
   /** The permissions that would show it: `api.*.read_api`. None: the session sees everything. */
   readonly permissions: readonly string[];
@@ -18,9 +18,9 @@ export interface Unseen {
 export const nothingUnseen: Unseen = { permissions: [], all: false };
 
 export interface UnseenOptions {
-  /** Of the objects that are asked about: `{ api_id: "api_…" }`; all objects unless given. */
+  /** Ids of the requested objects: `{ api_id: "api_…" }`. Unset: all objects. */
   readonly ids?: PermissionIds;
-  /** What is asked: some permissions are needed for one kind of question only. */
+  /** The request: some permissions are needed for some requests only. */
   readonly request?: object;
 }
 
@@ -34,7 +34,7 @@ const applies = (rule: string, method: DescMethodUnary, request: object): boolea
 };
 
 /**
- * What a session with these permissions does not see of an answer. Some procedures leave out what the caller may not read instead of
+ * Finds what a session with these permissions does not see of an answer. Some procedures leave out what the caller may not read instead of
  * refusing the call; their permission option says so by "only these" or "only its rows".
  */
 export const unseenOf = (method: DescMethodUnary, held: readonly string[], { ids = {}, request = {} }: UnseenOptions = {}): Unseen => {
@@ -54,7 +54,7 @@ export const unseenOf = (method: DescMethodUnary, held: readonly string[], { ids
   return { permissions: unseen.map(({ permission }) => permission), all: unseen.some(({ all }) => all) };
 };
 
-/** What this session does not see of an answer, see `unseenOf`. */
+/** The same for this session, see `unseenOf`. */
 export const unseenBy = (method: DescMethodUnary, options?: UnseenOptions): Unseen => unseenOf(method, heldPermissions.value, options);
 
 /** "lacks the permission api.*.read_api" */
@@ -64,7 +64,7 @@ export const lacks = ({ permissions }: Unseen): string =>
 /** Names in a sentence what the session lacks. */
 export const lacking = (unseen: Unseen): string => `Your session ${lacks(unseen)}.`;
 
-/** Refuses to ask for a list of which the session sees nothing: its empty answer would read as "none". @throws {CallError} forbidden */
+/** Refuses to request a list that the session cannot see at all: an empty answer would read as "none". @throws {CallError} forbidden */
 export const requireSight = (method: DescMethodUnary): void => {
   const unseen = unseenBy(method);
   if (unseen.all) throw new CallError("forbidden", lacking(unseen), { title: "Forbidden" });

@@ -19,7 +19,7 @@ export interface CallOptions {
   readonly ifMatch?: string | undefined;
   /** A poll: it does not keep the session alive (console §2.3). */
   readonly background?: boolean;
-  /** One of many: `changesMade` is moved at the end of all, by whoever makes them. */
+  /** One call of many: the caller reports `changesMade` once, after the last one. */
   readonly quiet?: boolean;
   /** The answer is saved as a file, which needs the root key again (console §2.4). */
   readonly export?: boolean;
@@ -27,7 +27,7 @@ export interface CallOptions {
 
 export interface Answer<Message> {
   readonly message: Message;
-  /** Of the object that the answer shows, where the procedure has one. */
+  /** Revision of the object in the answer, where the procedure has one. */
   readonly etag: string | undefined;
 }
 
@@ -79,7 +79,7 @@ export const call = async <Input extends DescMessage, Output extends DescMessage
       if (error.kind === "signedOut" && !checksRootKey.has(method)) session.value = "signedOut";
       if (error.kind === "elevation" && options.background !== true) {
         if (await elevate()) continue;
-        throw new CallError("elevation", "Nothing was done: it was not confirmed that it is you.", error);
+        throw new CallError("elevation", "Nothing was done: you did not confirm your identity.", error);
       }
       log(false);
       throw error;

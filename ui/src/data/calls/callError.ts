@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { ErrorDetailSchema, type Violation } from "../../../../gen/latchkey/v2/errors_pb.ts";
 
 /**
- * What a page does about a failed call:
+ * How a page reacts to a failed call:
  * `signedOut` sign in again; `elevation` enter the root key again (console §2.4); `forbidden` says which permission is missing;
  * `unavailable` waits and asks again; `changed` the object is not the one that was shown (management §2); `invalid` says so at the
  * fields; `notFound`; `analyticsOff` says how to turn analytics on; `network` no answer at all; `other` shows what the service says.

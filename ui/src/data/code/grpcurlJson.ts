@@ -22,5 +22,5 @@ const withNames = (desc: DescMessage, json: JsonValue): JsonValue => {
   return named;
 };
 
-/** A message in Protobuf's JSON, as grpcurl takes it: the one value of NullValue by its name, for which others take null. */
+/** A message in the JSON that grpcurl takes: it wants NullValue by name, where other tools take null. */
 export const grpcurlJson = (desc: DescMessage, message: Message): JsonValue => withNames(desc, toJson(desc, message));

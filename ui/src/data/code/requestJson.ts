@@ -14,7 +14,7 @@ import { Wrapper, wrapper } from "../../../../gen/latchkey/v2/options_pb.ts";
 import { isSecret } from "../calls/methodOptions.ts";
 import { enumName } from "./enumName.ts";
 
-/** What stands where a secret would. */
+/** Shown instead of a secret. */
 const maskedSecret = "$SECRET";
 
 const maskIn = (message: ReflectMessage): void => {

@@ -9,7 +9,7 @@ export interface ShownCall {
   readonly request: Message;
 }
 
-/** The ways in which a call is shown. */
+/** The languages that a call is shown in. */
 export const languages = ["curl", "grpcurl", "TypeScript"] as const;
 
 export type Language = (typeof languages)[number];

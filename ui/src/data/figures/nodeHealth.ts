@@ -12,8 +12,8 @@ const late = 250;
 const seconds = (milliseconds: bigint): string => `${milliseconds / 1000n} s`;
 
 /**
- * What is wrong with a node, in a few words each; none: it is healthy.
- * @param latest Unix ms: when any node was heard of last, by the clocks of the nodes, which the reader's need not agree with
+ * Lists the problems of a node, in a few words each. Empty: the node is healthy.
+ * @param latest Unix ms, the latest report of any node, by the clocks of the nodes: the reader's clock may differ
  */
 export const nodeTroubles = (node: Node, latest: bigint): readonly string[] => {
   const { store, analytics, lastSeenAt, changesLagMs, eventLoopLagMs } = node;

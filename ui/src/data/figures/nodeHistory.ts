@@ -1,6 +1,6 @@
 import type { Node } from "../../../../gen/latchkey/v2/nodes_pb.ts";
 
-/** Verifications a second by node, oldest first, as far as this page has watched. */
+/** Verifications per second by node, oldest first, as far as this page has watched. */
 export type NodeHistory = ReadonlyMap<string, readonly number[]>;
 
 /** How many are kept: five minutes at a look every 5 s. */

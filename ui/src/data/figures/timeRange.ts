@@ -25,7 +25,7 @@ export const namedRanges: readonly [NamedRange, ...NamedRange[]] = [
 export const intervalLength = (granularity: UsageGranularity): number | undefined =>
   ({ [UsageGranularity.MINUTE]: minute, [UsageGranularity.HOUR]: hour, [UsageGranularity.DAY]: day })[granularity as number];
 
-/** What `analytics.getUsage` is asked for. */
+/** The range and granularity of a call of `analytics.getUsage`. */
 export interface TimeRange {
   /** Unix ms, inclusive. */
   readonly start: bigint;

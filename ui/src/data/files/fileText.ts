@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
-/** What rows are saved as. */
+/** File formats that rows can be saved in. */
 export type FileFormat = "CSV" | "NDJSON";
 
-/** Texts that a spreadsheet would take for a formula begin with an apostrophe: names and identifiers are anybody's. */
+/** Prefixes an apostrophe to texts that a spreadsheet would read as a formula: anyone can choose names and identifiers. */
 const harmless = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
 
 const cellOf = (value: JsonValue | undefined): string => {
@@ -12,7 +12,7 @@ const cellOf = (value: JsonValue | undefined): string => {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
-/** The names of all columns, in the order in which the rows first have them. */
+/** The names of all columns, in the order of their first appearance in the rows. */
 export const columnNames = (rows: readonly JsonObject[]): readonly string[] => [...new Set(rows.flatMap((row) => Object.keys(row)))];
 
 /** RFC 4180, with a line of headings; what is neither text, number nor boolean stands as JSON. */

@@ -3,13 +3,13 @@ import { nothingUnseen, type Unseen } from "../access/unseen.ts";
 import { type Answer, type CallOptions, changesMade } from "../calls/call.ts";
 import { type CallError, readCallError } from "../calls/callError.ts";
 
-/** What a page knows of an answer. `data` with an `error` is old: it was read before the failure. */
+/** State of an answer on a page. `data` with an `error` is old: it was read before the failure. */
 export interface Query<Data> {
   readonly data: Data | undefined;
   readonly etag: string | undefined;
   readonly error: CallError | undefined;
   readonly loading: boolean;
-  /** What the session does not see of it. */
+  /** The part of it that the session may not see. */
   readonly unseen: Unseen;
   /** Asks again. */
   readonly reload: () => void;
@@ -27,7 +27,7 @@ export interface QueryOptions {
 }
 
 export interface LoadOptions extends QueryOptions {
-  /** What the session does not see of the answer, by the procedures that list it. */
+  /** The part of the answer that the session may not see, by the procedures that list it. */
   readonly unseen?: Unseen;
 }
 
@@ -39,7 +39,7 @@ interface State<Data> {
 
 /**
  * Reads something by one or more calls and keeps reading: when the key changes, after each change that this page makes, and every
- * `pollEvery`. What was read under another key is dropped at once, unless only the time has changed it.
+ * `pollEvery`. Data of another key is dropped at once, unless only the time has changed the key.
  * @param key says what is read: equal keys, equal questions
  * @param load makes the calls, with these options
  */
@@ -57,7 +57,7 @@ export const useLoad = <Data>(
   const movedOn = asOf !== before.current.asOf;
   const isShown = (read: string): boolean => read === key || read === carried.current || movedOn;
 
-  // `key` stands for `load`, which is made anew at each render.
+  // `key` represents `load`, which is a new function on each render.
   useEffect(() => {
     if (!enabled) return;
     const abort = new AbortController();

@@ -4,7 +4,7 @@ import { addSample, type NodeHistory } from "../figures/nodeHistory.ts";
 import type { Query } from "./useLoad.ts";
 import { useQuery } from "./useQuery.ts";
 
-/** Milliseconds between looks: nodes tell of themselves as often (management §7). */
+/** Milliseconds between polls: nodes report at the same interval (management §7). */
 const lookEvery = 5000;
 
 /** The nodes as they are now, and what they did since this page is shown. */

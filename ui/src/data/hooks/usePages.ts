@@ -27,11 +27,11 @@ interface Later<Item> {
   readonly error?: CallError;
 }
 
-/** Asks a list procedure page by page (protocol §10). A changed first page starts the list anew. */
+/** Reads a list procedure page by page (protocol §10). A changed first page restarts the list. */
 export const usePages = <Input extends DescMessage, Output extends DescMessage, Item>(
   method: DescMethodUnary<Input, Output>,
   request: MessageInitShape<Input> & { cursor?: string },
-  // What a list's items are, from the type of its answer.
+  // The items of a list, from the type of its answer.
   items: (answer: MessageShape<Output>) => ListShape<Item>,
 ): Pages<Item> => {
   const first = useQuery(method, request);

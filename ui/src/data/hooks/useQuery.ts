@@ -6,7 +6,7 @@ import { requestKey } from "../calls/requestKey.ts";
 import { type Query, type QueryOptions, useLoad } from "./useLoad.ts";
 
 export interface ProcedureOptions extends QueryOptions {
-  /** Of the objects that the request asks about: `{ api_id: "api_…" }`. */
+  /** Ids of the objects that the request names: `{ api_id: "api_…" }`. */
   readonly ids?: PermissionIds;
 }
 

@@ -16,7 +16,7 @@ export const useRetry = (error: CallError, retry: () => void): number => {
       clearInterval(countdown);
       clearTimeout(attempt);
     };
-    // A new failure is a new wait; `retry` is made anew at each render.
+    // A new failure starts a new wait. `retry` is not a dependency: it is a new function on each render.
   }, [error]);
   return left;
 };

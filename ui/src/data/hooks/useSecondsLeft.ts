@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { CallError } from "../calls/callError.ts";
 
-/** Counts down the seconds after which a call that failed may be made again; a new failure is a new wait. 0: now, or none failed. */
+/** Counts down the seconds until a failed call may be repeated. A new failure starts a new countdown. 0: now, or no call failed. */
 export const useSecondsLeft = (error: CallError | undefined): number => {
   const [counted, setCounted] = useState<{ readonly of: CallError | undefined; readonly left: number }>({ of: undefined, left: 0 });
   useEffect(() => {

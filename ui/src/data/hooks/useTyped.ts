@@ -1,8 +1,8 @@
 import { type Dispatch, type StateUpdater, useRef, useState } from "preact/hooks";
 
 /**
- * What is typed into fields that begin with what the URL says, and follow it when it changes elsewhere. They follow while they are drawn: an
- * effect would run after what is typed in the first instant, and take it back.
+ * Values of fields that start from the URL and follow it when it changes elsewhere. They follow during rendering: an effect would run
+ * after the first keystrokes and undo them.
  * @param inUrl what the URL says now
  * @param key tells two of them apart; needed where they are no text
  * @returns what is typed, how to set it, and how to say that the URL is about to be what was typed: by then it may be more

@@ -9,7 +9,7 @@ export interface ButtonProps {
   readonly type?: "button" | "submit";
   /** Works on it: it cannot be pressed again. */
   readonly pending?: boolean;
-  /** Why it cannot be pressed: the missing permission, most of all. It stays in the tab order, so that everybody finds the reason. */
+  /** Why the button is disabled: usually a missing permission. It stays in the tab order, so that keyboard users can read the reason. */
   readonly disabledBecause?: string | undefined;
   /** Where the visible text is not enough: "Delete api_1". It has to begin with the visible text. */
   readonly label?: string;

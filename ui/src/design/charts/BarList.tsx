@@ -7,7 +7,7 @@ export interface Bar {
 }
 
 export interface BarListProps {
-  /** What it shows: "Verifications by key". */
+  /** "Verifications by key". */
   readonly title: string;
   /** Heading of the names: "Key". */
   readonly names: string;

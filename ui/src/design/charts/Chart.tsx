@@ -13,7 +13,7 @@ export interface Series {
 }
 
 export interface ChartProps {
-  /** What it shows: "Verifications by outcome". */
+  /** "Verifications by outcome". */
   readonly title: string;
   /** Unix ms, ascending. */
   readonly times: readonly number[];

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 
 export interface ShareBarProps {
-  /** What is striped: denials. */
+  /** The striped part: denials. */
   readonly part: number;
   readonly rest: number;
   /** The longest bar of the table. */
@@ -11,7 +11,7 @@ export interface ShareBarProps {
 const width = 120;
 const height = 12;
 
-/** A bar whose part is told apart by colour and shape; its numbers stand beside it. */
+/** A bar that distinguishes its part by colour and by pattern. Its numbers are next to it. */
 export const ShareBar = ({ part, rest, most }: ShareBarProps): JSX.Element => {
   const scale = width / Math.max(1, most);
   return (

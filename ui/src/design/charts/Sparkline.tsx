@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 
 export interface SparklineProps {
   readonly values: readonly number[];
-  /** What is counted, and when: "verifications in the last 24 hours". */
+  /** The counted events and their period: "verifications in the last 24 hours". */
   readonly of: string;
   /** Beside the line, where the sum of the values says nothing: "12 a second". */
   readonly figure?: string;

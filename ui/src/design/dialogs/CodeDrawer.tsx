@@ -37,7 +37,7 @@ const Drawer = <Input extends DescMessage>({
         <CopyButton text={() => text} shownIn={() => code.current} />
       </div>
       <p class="quiet">
-        <code>$ROOT_KEY</code> stands for a root key that may do this.
+        <code>$ROOT_KEY</code> is a root key that may do this.
       </p>
     </Dialog>
   );

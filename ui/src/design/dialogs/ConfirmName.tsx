@@ -9,11 +9,11 @@ import { Dialog } from "./Dialog.tsx";
 export interface ConfirmNameProps {
   /** "Delete API". */
   readonly title: string;
-  /** What has to be typed. */
+  /** The name that the person has to type. */
   readonly name: string;
   /** "Delete", "Revoke": the button. */
   readonly action: string;
-  /** What will happen. */
+  /** The consequences. */
   readonly children: ComponentChildren;
   readonly pending: boolean;
   readonly error: CallError | undefined;

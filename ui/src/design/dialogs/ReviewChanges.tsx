@@ -13,7 +13,7 @@ import { Dialog } from "./Dialog.tsx";
 export interface ReviewChangesProps<Input extends DescMessage> {
   readonly method: DescMethodUnary<Input, DescMessage>;
   readonly request: MessageInitShape<Input>;
-  /** What it changes. */
+  /** The changed fields. */
   readonly changes: readonly Change[];
   readonly pending: boolean;
   /** Why the last attempt failed, where no form behind says it. */
@@ -24,7 +24,7 @@ export interface ReviewChangesProps<Input extends DescMessage> {
   readonly onClose: () => void;
 }
 
-/** Before saving: before → after, and the exact body (console §3). What goes wrong is shown by the form behind, at its fields. */
+/** Shows before → after and the exact body before saving (console §3). The form behind shows errors at its fields. */
 export const ReviewChanges = <Input extends DescMessage>({
   method,
   request,

@@ -16,7 +16,7 @@ export interface ReviewedFormProps<Input extends DescMessage, Stored, Edited ext
   /** The object as it was read, and its ETag. */
   readonly stored: Stored;
   readonly etag: string | undefined;
-  /** Reads both anew. */
+  /** Reads both again. */
   readonly reload: () => void;
   /** For an object without an ETag: reads it once more, right before it is saved, and says whether it is as it was. */
   readonly withoutEtag?: { readonly read: () => Promise<Stored>; readonly isSame: (one: Stored, other: Stored) => boolean };
@@ -32,7 +32,7 @@ export interface ReviewedFormProps<Input extends DescMessage, Stored, Edited ext
   readonly children: (draft: Edited, set: (change: Partial<Edited>) => void, stored: Stored) => ComponentChildren;
 }
 
-/** A form over a stored object: reviewed before it is saved, and never over somebody else's change (console §3). */
+/** A form for a stored object: changes are reviewed before they are saved, and never overwrite another editor's (console §3). */
 export const ReviewedForm = <Input extends DescMessage, Stored, Edited extends Draft>({
   method,
   stored,
@@ -47,7 +47,7 @@ export const ReviewedForm = <Input extends DescMessage, Stored, Edited extends D
   onSaved,
   children,
 }: ReviewedFormProps<Input, Stored, Edited>): JSX.Element => {
-  // What the form began with stays while it is edited, whatever is read meanwhile: the ETag is that of this version.
+  // The base of the form stays while it is edited, even when a newer version is read: the ETag is that of the base.
   const [base, setBase] = useState({ stored, etag });
   const [draft, setDraft] = useState(() => draftOf(stored));
   const [reviewing, setReviewing] = useState(false);
@@ -66,7 +66,7 @@ export const ReviewedForm = <Input extends DescMessage, Stored, Edited extends D
     if (isUntouched(draft, draftOf(base.stored))) begin({ stored, etag }, draftOf(stored));
   }, [stored, etag]);
 
-  /** The version that somebody else stored meanwhile, where no ETag tells. */
+  /** The version that another editor has stored since, for objects without an ETag. */
   const changedUnseen = async (): Promise<Stored | undefined> => {
     const now = await withoutEtag?.read();
     return now === undefined || withoutEtag?.isSame(now, base.stored) === true ? undefined : now;

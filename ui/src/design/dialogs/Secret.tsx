@@ -30,7 +30,11 @@ export const Secret = ({ title, secret, onClose, again = false }: SecretProps): 
   useEffect(() => (mayLeave ? undefined : guardLeaving(question)), [mayLeave]);
   return (
     <Dialog title={title} onClose={onClose} mayClose={() => mayLeave || confirm(question)}>
-      <p>{again ? "Copy it to where it is used." : "This is the only time that it is shown. Copy it to where it is used."}</p>
+      <p>
+        {again
+          ? "Copy it to the place where it is used."
+          : "This is the only time that it is shown. Copy it to the place where it is used."}
+      </p>
       <div class="secret">
         <code ref={shown}>{revealed ? secret : mask}</code>
         <Button onClick={() => setRevealed(!revealed)}>{revealed ? "Hide" : "Reveal"}</Button>

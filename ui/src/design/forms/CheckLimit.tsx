@@ -80,7 +80,7 @@ export const CheckLimit = ({ namespace, onChecked }: CheckLimitProps): JSX.Eleme
         name="identifier"
         value={typed.identifier}
         onChange={set("identifier")}
-        hint="Who is limited: a user, an address, anything."
+        hint="The user, address or other caller to limit."
         required
       />
       <div class="field-row">
@@ -92,7 +92,7 @@ export const CheckLimit = ({ namespace, onChecked }: CheckLimitProps): JSX.Eleme
           value={typed.cost}
           onChange={set("cost")}
           error={badNumber(typed.cost)}
-          hint="It is really taken; 0 only looks."
+          hint="The tokens to spend; 0 only checks."
         />
       </div>
     </Form>

@@ -11,7 +11,7 @@ export interface FieldProps {
   readonly error?: string | undefined;
 }
 
-/** What the input inside has to carry. */
+/** The attributes that the input inside must carry. */
 export interface InputAttributes {
   readonly id: string;
   readonly name: string;
@@ -19,7 +19,7 @@ export interface InputAttributes {
   readonly "aria-invalid": "true" | undefined;
 }
 
-/** Label, hint and problems of an input. What the service found wrong is shown at the field it names (protocol §6). */
+/** Label, hint and problems of an input. Violations are shown at the field that the service names (protocol §6). */
 export const Field = ({
   label,
   name,

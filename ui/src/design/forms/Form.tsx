@@ -40,7 +40,7 @@ export const Form = ({ onSubmit, error, fields, children, actions }: FormProps):
       {error !== undefined && (
         <ErrorNote
           error={error}
-          message={violations.length > 0 && elsewhere.length === 0 ? "Mend what is marked and try again." : undefined}
+          message={violations.length > 0 && elsewhere.length === 0 ? "Correct the marked fields and try again." : undefined}
         >
           {elsewhere.length > 0 && (
             <ul>

@@ -17,7 +17,7 @@ export interface RadioGroupProps<Value extends string> {
   readonly onChange: (value: Value) => void;
 }
 
-/** One of a few, all of which are shown. */
+/** A choice between a few visible options. */
 export const RadioGroup = <Value extends string>({ label, name, value, options, onChange }: RadioGroupProps<Value>): JSX.Element => {
   const id = useId();
   return (

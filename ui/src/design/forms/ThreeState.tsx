@@ -9,9 +9,9 @@ export interface ThreeStateProps<Value> {
   readonly name: string;
   readonly change: FieldChange<Value>;
   readonly onChange: (change: FieldChange<Value>) => void;
-  /** What is stored, in words: "192.0.2.0/24", "unlimited credits". */
+  /** The stored value in words: "192.0.2.0/24", "unlimited credits". */
   readonly current: string;
-  /** What clearing does, in words: "Allow every address". */
+  /** The effect of clearing, in words: "Allow every address". */
   readonly clear: string;
   /** The value that "Set" begins with. */
   readonly initial: Value;

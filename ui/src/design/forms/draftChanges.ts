@@ -1,4 +1,4 @@
-/** What a form edits, by field: plain data that JSON can say. */
+/** The values that a form edits, by field: plain JSON data. */
 export type Draft = object;
 
 const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
@@ -7,7 +7,7 @@ const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === 
 export const isUntouched = <Edited extends Draft>(draft: Edited, initial: Edited): boolean => same(draft, initial);
 
 /**
- * The draft over what somebody else stored meanwhile: the fields that the form left alone follow the stored version.
+ * Rebases the draft on a version that another editor has stored: fields that the form did not change follow that version.
  * @param initial the draft that the form began with @param stored the one of the version that is stored now
  */
 export const rebasedDraft = <Edited extends Draft>(draft: Edited, initial: Edited, stored: Edited): Edited =>

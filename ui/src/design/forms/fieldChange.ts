@@ -1,4 +1,4 @@
-/** What a form does to a nullable field (console §3): leaves it, gives it a value, removes it. */
+/** The change that a form makes to a nullable field (console §3): leave it, set a value, or remove it. */
 export type FieldChange<Value> = { readonly kind: "keep" } | { readonly kind: "set"; readonly value: Value } | { readonly kind: "clear" };
 
 export const keep: FieldChange<never> = { kind: "keep" };

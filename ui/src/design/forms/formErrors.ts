@@ -1,7 +1,7 @@
 import { createContext } from "preact";
 import type { Violation } from "../../../../gen/latchkey/v2/errors_pb.ts";
 
-/** What is wrong with the last attempt of the form that a field stands in. */
+/** Violations of the last attempt to save the form around a field. */
 export const FormViolations = createContext<readonly Violation[]>([]);
 
 /** The violations of a field: its own, and those of what it holds (`ipAllowlist` has `body.ipAllowlist[2]`). @param name `credits.remaining` */

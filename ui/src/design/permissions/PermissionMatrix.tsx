@@ -10,7 +10,7 @@ export interface PermissionMatrixProps {
   readonly onChange: (chosen: readonly string[]) => void;
   /** Objects, by type, that have a column although nothing is chosen for them yet. */
   readonly scopes: Readonly<Record<string, readonly string[]>>;
-  /** What an object is called; its id where nothing else is known. */
+  /** The name of an object, or its id where no name is known. */
   readonly nameOf: (id: string) => string;
 }
 
@@ -35,7 +35,7 @@ const Cell = ({ triple, chosen, covered, onToggle }: CellProps): JSX.Element => 
         aria-label={triple}
         title={reason}
         checked={checked}
-        // What is not held can be taken away, never given.
+        // A permission that the session does not hold can be removed but not granted.
         disabled={covered || (!held && !checked)}
         aria-describedby={reason === undefined ? undefined : note}
         onChange={onToggle}

@@ -9,7 +9,7 @@ export interface ErrorNoteProps {
   readonly children?: ComponentChildren;
 }
 
-/** A failure: what it is, what to do, the page that explains it, and the request's id for whoever looks into the log. */
+/** A failure: what happened, what to do, the page that explains it, and the request's id to find it in the log. */
 export const ErrorNote = ({ error, message = error.message, children }: ErrorNoteProps): JSX.Element => (
   <div class="note error" role="alert">
     <p>
@@ -23,7 +23,7 @@ export const ErrorNote = ({ error, message = error.message, children }: ErrorNot
           <>
             {" · "}
             <a href={error.type} target="_blank" rel="noreferrer">
-              What this error means
+              About this error
             </a>
           </>
         )}

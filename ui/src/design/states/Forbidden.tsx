@@ -4,7 +4,7 @@ import { person } from "../../data/access/sessionState.ts";
 export interface ForbiddenProps {
   /** Names the permission: the service's message (protocol §8), or the console's own. */
   readonly message: string;
-  /** Of the refused call, if one was made. */
+  /** Id of the refused call, if there was one. */
   readonly requestId?: string;
 }
 
@@ -15,8 +15,8 @@ export const Forbidden = ({ message, requestId = "" }: ForbiddenProps): JSX.Elem
     <p>{message}</p>
     <p class="quiet">
       {person.value === undefined
-        ? "Somebody who manages root keys can grant it."
-        : "Whoever runs this service maps people to permissions."}
+        ? "Ask a person who manages root keys to grant it."
+        : "Ask the operator of this service to map your account to it."}
       {requestId !== "" && (
         <>
           {" "}

@@ -15,7 +15,7 @@ const AnalyticsOff = lazyPart(async () => (await import("./AnalyticsOff.tsx")).A
 export interface QueryViewProps<Data> {
   readonly query: Pick<Query<Data>, "data" | "error" | "reload" | "unseen">;
   readonly children: (data: Data) => ComponentChildren;
-  /** Lines of the skeleton, about as many as will come. */
+  /** Estimated number of lines in the skeleton. */
   readonly lines?: number;
 }
 

@@ -7,7 +7,7 @@ const patience = 150;
 /** Height of a line and the room behind it, px, as `states.css` has them. */
 const lineHeight = 24;
 
-/** Grey lines in the place of what is being read, whose room they keep from the beginning: what is below does not jump. */
+/** Grey placeholder lines that reserve the space of the content, so that the page does not jump when it arrives. */
 export const Skeleton = ({ lines = 4 }: { readonly lines?: number }): JSX.Element => {
   const [shown, setShown] = useState(false);
   useEffect(() => {

@@ -3,7 +3,7 @@ import type { CallError } from "../../data/calls/callError.ts";
 import { useRetry } from "../../data/hooks/useRetry.ts";
 import { Button } from "../actions/Button.tsx";
 
-/** The service cannot answer now: retries, and counts down to the next attempt. What is below it is old. */
+/** The service cannot answer now: retries, and counts down to the next attempt. The data below is old. */
 export const Unavailable = ({ error, onRetry }: { readonly error: CallError; readonly onRetry: () => void }): JSX.Element => {
   const left = useRetry(error, onRetry);
   return (

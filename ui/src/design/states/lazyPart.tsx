@@ -6,7 +6,7 @@ import { Skeleton } from "./Skeleton.tsx";
 
 /**
  * A tab, a dialog or a chart that is not on screen at first, as a part of its own: loaded when it is first shown (console §1).
- * @param load imports its file. What shows a secret once belongs into the part that asks for it: nothing is loaded in between.
+ * @param load imports its file. A part that shows a secret once must not be lazy: the part that requests the secret contains it.
  * @param lines of the skeleton in its place; 0 for a dialog, which takes none on the page
  */
 export const lazyPart = <Props extends object>(load: () => Promise<ComponentType<Props>>, lines = 6): ComponentType<Props> => {

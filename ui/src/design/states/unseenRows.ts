@@ -1,5 +1,5 @@
 import { type Context, createContext } from "preact";
 import { nothingUnseen, type Unseen } from "../../data/access/unseen.ts";
 
-/** What the session does not see of the answer that is shown: where there are no rows, that is said instead of "none". */
+/** The rows of the shown answer that the session may not see: without any rows, the page says so instead of "none". */
 export const UnseenRows: Context<Unseen> = createContext(nothingUnseen);

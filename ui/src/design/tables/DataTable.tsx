@@ -15,13 +15,13 @@ export interface Column<Row> extends ChoosableColumn {
 }
 
 export interface DataTableProps<Row> {
-  /** What it lists: "Keys". Its column choice is kept under it. */
+  /** Name of the list: "Keys". The chosen columns are saved under it. */
   readonly label: string;
   /** The first one names the row; it holds the link to its page. */
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
-  /** The columns are what somebody asked for: all of them show, and none is chosen. */
+  /** The columns are part of the request: all are shown, and there is no column chooser. */
   readonly columnsFixed?: true;
   /** More rows than those given. */
   readonly more?: { readonly loading: boolean; readonly load: () => void } | undefined;

@@ -6,7 +6,7 @@ import { Int64 } from "../values/Int64.tsx";
 import { Time } from "../values/Time.tsx";
 import type { Column } from "./DataTable.tsx";
 
-/** How much of a window is used: a bar, and the numbers beside it. */
+/** The used share of a window: a bar with its numbers. */
 const Used = ({ limit, remaining }: ExplainedRatelimit): JSX.Element => (
   <span class="used">
     <meter min={0} max={Number(limit)} value={Number(limit - remaining)} aria-hidden="true" />
@@ -22,5 +22,5 @@ export const limitColumns: readonly Column<ExplainedRatelimit>[] = [
   { id: "reset", label: "Window ends", cell: ({ reset }) => <Time at={reset} relative /> },
   { id: "source", label: "From", cell: ({ source }) => enumName(RatelimitSourceSchema, source) },
   { id: "current", label: "This window", number: true, optional: true, cell: ({ current }) => <Int64 value={current} /> },
-  { id: "weighted", label: "Of the one before", number: true, optional: true, cell: ({ weighted }) => <Int64 value={weighted} /> },
+  { id: "weighted", label: "Previous window", number: true, optional: true, cell: ({ weighted }) => <Int64 value={weighted} /> },
 ];

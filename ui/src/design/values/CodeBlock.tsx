@@ -1,7 +1,7 @@
 import type { JSX, Ref } from "preact";
 
 export interface CodeBlockProps {
-  /** What it shows: "The body". */
+  /** "The body". */
   readonly label: string;
   readonly text: string;
   /** The element with the text. */

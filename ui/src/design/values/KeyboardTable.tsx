@@ -10,13 +10,13 @@ const keys: readonly (readonly [keys: string, what: string])[] = [
   ["Esc", "close a dialog"],
 ];
 
-/** What the keyboard does in the console. */
+/** The keyboard shortcuts of the console. */
 export const KeyboardTable = (): JSX.Element => (
   <table>
     <thead>
       <tr>
         <th scope="col">Key</th>
-        <th scope="col">What it does</th>
+        <th scope="col">Action</th>
       </tr>
     </thead>
     <tbody>

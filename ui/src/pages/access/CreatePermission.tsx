@@ -42,11 +42,11 @@ export const CreatePermission = ({ onClose }: { readonly onClose: () => void }):
           name="slug"
           value={slug}
           onChange={setSlug}
-          hint="What code asks for: invoices.read. With .* at its end it covers all that begin so."
+          hint="The name that your code asks for: invoices.read. With .* at the end it covers every slug with that prefix."
           required
           autofocus
         />
-        <TextField label="Name" name="name" value={name} onChange={setName} hint="For people. Empty: as the slug." />
+        <TextField label="Name" name="name" value={name} onChange={setName} hint="A label for people. Empty: the slug." />
         <TextField label="Description" name="description" rows={2} value={description} onChange={setDescription} />
       </Form>
     </Dialog>

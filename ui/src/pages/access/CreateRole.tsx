@@ -42,7 +42,7 @@ export const CreateRole = ({ onClose }: { readonly onClose: () => void }): JSX.E
           name="name"
           value={name}
           onChange={setName}
-          hint="Unique, regardless of case: keys are given the role by it."
+          hint="Unique, regardless of case. Keys are given the role by this name."
           required
           autofocus
         />
@@ -53,7 +53,7 @@ export const CreateRole = ({ onClose }: { readonly onClose: () => void }): JSX.E
           rows={4}
           value={permissions}
           onChange={setPermissions}
-          hint="Slugs, one a line: invoices.read, invoices.*. Unknown ones are created."
+          hint="Slugs, one per line: invoices.read, invoices.*. Unknown ones are created."
         />
       </Form>
     </Dialog>

@@ -42,7 +42,7 @@ export const EditRole = ({ role, etag, reload, onClose }: EditRoleProps): JSX.El
   </Dialog>
 );
 
-/** What a role gives: the complete list. */
+/** Edits the complete list of permissions of a role. */
 export const EditRolePermissions = ({ role, etag, reload, onClose }: EditRoleProps): JSX.Element => (
   <Dialog title={`Permissions of ${role.name}`} onClose={onClose}>
     <ReviewedForm
@@ -64,7 +64,7 @@ export const EditRolePermissions = ({ role, etag, reload, onClose }: EditRolePro
           rows={10}
           value={draft.permissions}
           onChange={(permissions) => set({ permissions })}
-          hint="Slugs, one a line: the complete list. Unknown ones are created."
+          hint="Slugs, one per line: the complete list. Unknown ones are created."
           autofocus
         />
       )}

@@ -81,7 +81,7 @@ const Answered = ({ asked }: { readonly asked: string }): JSX.Element => {
   );
 };
 
-/** Who holds a permission: keys that were given it or a wildcard above it, and through which roles. */
+/** The keys that hold a permission, directly, by a wildcard above it, or through roles. */
 export const HoldersTab = (): JSX.Element => {
   const asked = (queryParams.value.get("permission") ?? "").trim();
   return (

@@ -78,7 +78,7 @@ export const PermissionsTab = (): JSX.Element => {
           const first = create(createPermission.input, { slug: "invoices.read", name: "Read invoices" });
           return (
             <EmptyState action={button} code={snippet("curl", { method: createPermission, request: first }, location.origin)}>
-              A permission is what a verification asks for. There is none yet.
+              A verification asks for permissions. There are none yet.
             </EmptyState>
           );
         }}

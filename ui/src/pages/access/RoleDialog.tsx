@@ -42,7 +42,7 @@ const DeleteRole = ({ role, etag, onDeleted, onClose }: DeleteRoleProps): JSX.El
       onConfirm={() => void confirm()}
       onClose={onClose}
     >
-      <p>Every key that has it loses what only this role gives, at once. The permissions themselves stay.</p>
+      <p>Every key with this role loses the permissions that only this role grants, at once. The permissions themselves stay.</p>
     </ConfirmName>
   );
 };

@@ -48,7 +48,7 @@ const AddMember = ({ role, onClose }: { readonly role: string; readonly onClose:
           value={keyId}
           onChange={setKeyId}
           placeholder="key_…"
-          hint="The key keeps its other roles. Find shows the ID of a key by its name, beginning or end."
+          hint="The key keeps its other roles. Find shows the ID of a key by its name, prefix or last characters."
           required
           autofocus
         />

@@ -73,7 +73,7 @@ export const RolesTab = (): JSX.Element => {
           const call = { method: createRole, request: create(createRole.input, { name: "accountant", permissions: ["invoices.*"] }) };
           return (
             <EmptyState action={button} code={snippet("curl", call, location.origin)}>
-              A role gives its permissions to every key that has it. There is none yet.
+              A role grants its permissions to every key that has it. There are none yet.
             </EmptyState>
           );
         }}

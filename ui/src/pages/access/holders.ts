@@ -18,14 +18,14 @@ export const slugsAsked = (asked: string, known: readonly string[]): readonly st
   ...new Set([asked, ...coveringSlugs(asked), ...known.filter((slug) => isAnswer(slug, asked))]),
 ];
 
-/** What the permissions search has to contain to find all slugs below a wildcard: `invoices.*` → `invoices.`. */
+/** The text to search permissions for, so that all slugs below a wildcard are found: `invoices.*` → `invoices.`. */
 export const searchText = (asked: string): string => asked.replace(/\*$/, "");
 
 /** The roles that give an answer. */
 export const rolesGiving = (roles: readonly Role[], asked: string): readonly Role[] =>
   roles.filter(({ permissions }) => permissions.some(({ slug }) => isAnswer(slug, asked)));
 
-/** One way in which a key holds an answer; no roles: it was given to the key itself. */
+/** A grant of the searched permission to a key. Without roles, it is direct. */
 export interface Holding {
   readonly slug: string;
   readonly roles: readonly string[];

@@ -20,7 +20,7 @@ export interface PermissionDraft extends RoleDraft {
   readonly slug: string;
 }
 
-/** What an object without a description has, in words. */
+/** Shown instead of a missing description. */
 export const noDescription = "no description";
 
 /** A draft that changes nothing. */

@@ -8,7 +8,7 @@ import { announce } from "../../design/states/announcements.ts";
 import { sqlAddress } from "./usageSql.ts";
 
 export interface FigureActionsProps {
-  /** Of the figure: "Verifications by outcome". */
+  /** Title of the figure: "Verifications by outcome". */
   readonly title: string;
   readonly request: MessageInitShape<typeof GetUsageRequestSchema>;
   /** The same question as SQL, and how its answer is looked at. */
@@ -23,9 +23,9 @@ const dated = ({ time, ...row }: JsonObject): JsonObject => ({
   ...row,
 });
 
-/** What can be done with a figure: its question as SQL and as code, its numbers as CSV. */
+/** Shows a figure's query as SQL and as code, and saves its numbers as CSV. */
 export const FigureActions = ({ title, request, sql, view, rows }: FigureActionsProps): JSX.Element => {
-  // What is on the page anyway needs no root key: exports are those of console §2.4.
+  // The page shows these numbers anyway, so saving them needs no root key: the exports of console §2.4 are others.
   const save = (): void => announce(`Saved ${saveFile(title.toLowerCase().replaceAll(" ", "-"), "CSV", rows.map(dated))}.`);
   return (
     <div class="actions">

@@ -52,7 +52,7 @@ export interface LinesProps {
   readonly kind: EventKind;
   readonly range: TimeRange;
   readonly filters: UsageFilters;
-  /** What `range` was made of, Unix ms. */
+  /** The time that `range` was derived from, Unix ms. */
   readonly asOf: number;
 }
 
@@ -71,7 +71,7 @@ export const Lines = ({ kind, range, filters, asOf }: LinesProps): JSX.Element =
           const button = <Button onClick={() => setQueryParams({ range: "30d", start: undefined, end: undefined })}>Show 30 days</Button>;
           return (
             <EmptyState action={button} code={firstCall(kind)}>
-              There are no {kind.label.toLowerCase()} like this in this time.
+              No {kind.label.toLowerCase()} match in this time range.
             </EmptyState>
           );
         }

@@ -16,7 +16,7 @@ export interface RankingProps {
   readonly kind: EventKind;
   readonly range: TimeRange;
   readonly filters: UsageFilters;
-  /** What `range` was made of, Unix ms. */
+  /** The time that `range` was derived from, Unix ms. */
   readonly asOf: number;
   readonly by: Ranked;
 }
@@ -50,11 +50,11 @@ const nameOf = ({ id, none, page, singular }: Ranked, row: JsonObject, names: Re
   );
 };
 
-/** Who or what most events are of; a name leads to its own figures. */
+/** The groups with most events. Each name links to its own figures. */
 export const Ranking = ({ kind, range, filters, asOf, by }: RankingProps): JSX.Element => {
   const request = ranking(kind, range, filters, by.id);
   const usage = useQuery(AnalyticsService.method.getUsage, request, { asOf });
-  // Names are a help only: whoever may not list APIs sees their ids.
+  // Names only help: a person who may not list APIs sees their ids.
   const apis = useQuery(ApisService.method.listApis, { limit: 100n }, { enabled: by.id === "apiId" });
   const names = new Map((apis.data?.data ?? []).map(({ id, name }) => [id, name]));
   const title = `${kind.label} by ${by.id === "apiId" ? by.singular : by.singular.toLowerCase()}`;

@@ -8,7 +8,7 @@ import {
 } from "../../../../gen/latchkey/v2/analytics_pb.ts";
 import type { TimeRange } from "../../data/figures/timeRange.ts";
 
-/** What events can be counted by, as `groupBy` of `analytics.getUsage` names it. */
+/** A dimension to count events by, as `groupBy` of `analytics.getUsage` names it. */
 export type Dimension = "outcome" | "apiId" | "keyId" | "externalId" | "tag" | "passed" | "namespaceId" | "identifier";
 
 /** Names of texts that a filter takes. */
@@ -20,7 +20,7 @@ export interface Ranked {
   /** "Keys", of the tab; "Key", of the column. */
   readonly plural: string;
   readonly singular: string;
-  /** What stands for "": "no identity". */
+  /** The words for "": "no identity". */
   readonly none: string;
   /** The page of an object, if it has one. */
   readonly page?: (id: string) => string;
@@ -33,7 +33,7 @@ export interface EventKind {
   readonly kind: UsageKind;
   /** "Verifications". */
   readonly label: string;
-  /** What the lines of the first chart are, in words. */
+  /** The lines of the first chart, with its title. */
   readonly lines: { readonly by: "outcome" | "passed"; readonly title: string };
   /** Percentiles exist for verifications only (management §8). */
   readonly hasLatency: boolean;
@@ -96,7 +96,7 @@ const filterOf = (filters: UsageFilters): MessageInitShape<typeof UsageFilterSch
 
 type UsageRequest = MessageInitShape<typeof GetUsageRequestSchema>;
 
-/** What is asked for lines over time. @param by undefined: all events together */
+/** The request for lines over time. @param by undefined: all events together */
 export const overTime = ({ kind }: EventKind, range: TimeRange, filters: UsageFilters, by?: Dimension): UsageRequest => ({
   kind,
   ...range,
@@ -107,7 +107,7 @@ export const overTime = ({ kind }: EventKind, range: TimeRange, filters: UsageFi
 /** How many groups a ranking shows. */
 export const rankedGroups = 20;
 
-/** What is asked for a ranking of the whole range, most events first. */
+/** The request for a ranking over the whole range, most events first. */
 export const ranking = ({ kind }: EventKind, { start, end }: TimeRange, filters: UsageFilters, by: Dimension): UsageRequest => ({
   kind,
   start,

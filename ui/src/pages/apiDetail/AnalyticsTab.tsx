@@ -38,7 +38,7 @@ export const AnalyticsTab = ({ apiId }: { readonly apiId: string }): JSX.Element
               {hasFigures(latency) && <LazyChart title="Latency" {...latency} unit="ms" onZoom={setBrushedRange} />}
             </>
           ) : (
-            <EmptyState>No key of this API was verified in this time.</EmptyState>
+            <EmptyState>No key of this API was verified in this time range.</EmptyState>
           )
         }
       </QueryView>

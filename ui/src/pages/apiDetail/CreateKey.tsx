@@ -30,7 +30,7 @@ export const CreateKey = ({ apiId, onClose, onCreated }: CreateKeyProps): JSX.El
     <Name extends keyof CreateKeyDraft>(name: Name) =>
     (value: CreateKeyDraft[Name]): void =>
       setTyped((before) => ({ ...before, [name]: value }));
-  /** What ties a field of text to its part of the draft. */
+  /** Connects a text field with its part of the draft. */
   const field = (name: "name" | "prefix" | "byteLength" | "externalId" | "roles" | "permissions" | "meta") => ({
     name,
     value: typed[name],
@@ -58,7 +58,7 @@ export const CreateKey = ({ apiId, onClose, onCreated }: CreateKeyProps): JSX.El
           </>
         }
       >
-        <TextField label="Name" {...field("name")} hint="For people: it need not be unique." autofocus />
+        <TextField label="Name" {...field("name")} hint="A label for people. It need not be unique." autofocus />
         <div class="field-row">
           <TextField label="Prefix" {...field("prefix")} hint="Before the secret: acme makes acme_…" />
           <TextField label="Bytes" {...field("byteLength")} error={problems.byteLength} hint="Of the secret; empty: 16." />
@@ -85,9 +85,9 @@ export const CreateKey = ({ apiId, onClose, onCreated }: CreateKeyProps): JSX.El
           <p class="group-label">Rate limits</p>
           <LimitsField name="ratelimits" value={typed.ratelimits} onChange={set("ratelimits")} />
         </div>
-        <TextField label="Roles" rows={2} {...field("roles")} hint="Names of roles, one a line." />
-        <TextField label="Permissions" rows={2} {...field("permissions")} hint="Slugs, one a line. Unknown ones are created." />
-        <TextField label="Meta" rows={3} {...field("meta")} error={problems.meta} hint="A JSON object, which verifications answer with." />
+        <TextField label="Roles" rows={2} {...field("roles")} hint="Names of roles, one per line." />
+        <TextField label="Permissions" rows={2} {...field("permissions")} hint="Slugs, one per line. Unknown ones are created." />
+        <TextField label="Meta" rows={3} {...field("meta")} error={problems.meta} hint="A JSON object. Verifications return it." />
         <Checkbox label="Enabled" name="enabled" checked={typed.enabled} onChange={set("enabled")} />
         <Checkbox
           label="Recoverable"

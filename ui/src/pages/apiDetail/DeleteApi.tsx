@@ -24,7 +24,7 @@ export const DeleteApi = ({ api, etag }: { readonly api: Api; readonly etag: str
   return (
     <section class="section" aria-labelledby="delete-api">
       <h2 id="delete-api">Delete this API</h2>
-      <p>Its keys stop working at once, and nothing brings them back.</p>
+      <p>Its keys stop working at once. This cannot be undone.</p>
       <div class="actions">
         <Button kind="danger" onClick={() => setOpen(true)} disabledBecause={reason}>
           Delete

@@ -75,7 +75,7 @@ export const KeysTab = ({ apiId }: { readonly apiId: string }): JSX.Element => {
   return (
     <>
       <div class="filters">
-        <SearchField label="External ID" name="externalId" placeholder="Exactly as it is" />
+        <SearchField label="External ID" name="externalId" placeholder="Exact match" />
         <div class="actions">
           <CodeDrawer method={listKeys} request={request} />
           <ExportKeys

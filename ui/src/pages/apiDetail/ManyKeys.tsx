@@ -28,7 +28,7 @@ const lastUse = (keys: readonly Key[]): string => {
 
 /** Enables, disables or deletes many keys: one call each, with progress; it can be stopped, and what failed is listed (console §3). */
 export const ManyKeys = ({ act, keys: given, onClose }: ManyKeysProps): JSX.Element => {
-  // The list behind reads itself anew meanwhile; what was chosen stays.
+  // The list behind keeps reloading; the selection stays.
   const [keys] = useState(given);
   const [idempotencyKeys] = useState(() => new Map(keys.map(({ keyId }) => [keyId, crypto.randomUUID()])));
   const [typed, setTyped] = useState("");

@@ -16,13 +16,13 @@ import { anyAddress, changesOf, draftOf, rebased, requestOf } from "./settingsDr
 export interface SettingsFormProps {
   readonly api: Api;
   readonly etag: string | undefined;
-  /** Reads API and ETag anew. */
+  /** Reads API and ETag again. */
   readonly reload: () => void;
 }
 
-/** The settings of an API: reviewed before they are saved, and never over somebody else's change. */
+/** The settings of an API: changes are reviewed before they are saved, and never overwrite another editor's. */
 export const SettingsForm = ({ api, etag, reload }: SettingsFormProps): JSX.Element => {
-  // What the form began with stays while it is edited, whatever is read meanwhile: the ETag is that of these settings.
+  // The base of the form stays while it is edited, even when newer settings are read: the ETag is that of the base.
   const [base, setBase] = useState({ api, etag });
   const [draft, setDraft] = useState(() => draftOf(api));
   const [reviewing, setReviewing] = useState(false);
@@ -78,7 +78,7 @@ export const SettingsForm = ({ api, etag, reload }: SettingsFormProps): JSX.Elem
           name="deleteProtection"
           checked={draft.deleteProtection}
           onChange={(deleteProtection) => setDraft({ ...draft, deleteProtection })}
-          hint="The API cannot be deleted until this is lifted."
+          hint="The API cannot be deleted while this is on."
         />
         <ThreeState
           label="Allowed addresses"
@@ -96,7 +96,7 @@ export const SettingsForm = ({ api, etag, reload }: SettingsFormProps): JSX.Elem
               rows={4}
               value={value}
               onChange={set}
-              hint="One a line: 192.0.2.1, 2001:db8::/32. Keys of this API are verified from these only."
+              hint="One per line: 192.0.2.1, 2001:db8::/32. Keys of this API can be verified from these addresses only."
             />
           )}
         </ThreeState>

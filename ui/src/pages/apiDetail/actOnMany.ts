@@ -6,7 +6,7 @@ import { CallError, readCallError } from "../../data/calls/callError.ts";
 
 const { getKey, updateKey, deleteKey } = KeysService.method;
 
-/** What is done to many keys. */
+/** An action on many keys. */
 export type ManyAct = "Enable" | "Disable" | "Delete";
 
 /** Above this the number of keys has to be typed first (console §3). */
@@ -17,12 +17,12 @@ export const methodOf = (act: ManyAct): DescMethodUnary => (act === "Delete" ? d
 
 /**
  * The call for one key, if it is still the key that was shown: a list answers no ETag, so the key is read again first (management §2).
- * @throws {CallError} `changed` when somebody changed it meanwhile
+ * @throws {CallError} `changed` when the key has been changed since
  */
 export const callFor = async (act: ManyAct, { keyId, updatedAt }: Key, options: CallOptions): Promise<void> => {
   const { message, etag } = await call(getKey, { keyId });
   if (message.data?.updatedAt !== updatedAt) {
-    throw new CallError("changed", "Somebody changed this key since the list was read: look at it, then try again.", {});
+    throw new CallError("changed", "This key has changed since the list was read. Check it, then try again.", {});
   }
   if (act === "Delete") await call(deleteKey, { keyId }, { ...options, ifMatch: etag });
   else await call(updateKey, { keyId, enabled: act === "Enable" }, { ...options, ifMatch: etag });

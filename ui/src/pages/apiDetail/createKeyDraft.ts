@@ -11,7 +11,7 @@ export interface CreateKeyDraft {
   readonly prefix: string;
   readonly byteLength: string;
   readonly externalId: string;
-  /** Of a `datetime-local` input. */
+  /** Value of a `datetime-local` input. */
   readonly expires: string;
   readonly remaining: string;
   /** None: no refill. */
@@ -77,7 +77,7 @@ export const unreadableIn = (
     ...(expiry === undefined ? {} : { expires: expiry }),
     ...(readInteger(typed.remaining) === "invalid" ? { remaining: "Credits must be a whole number, or empty." } : {}),
     ...(readJsonObject(typed.meta) === "invalid" ? { meta: "Meta must be a JSON object, or empty." } : {}),
-    ...(limitsReadable(typed.ratelimits) ? {} : { ratelimits: "A number of a rate limit cannot be read." }),
+    ...(limitsReadable(typed.ratelimits) ? {} : { ratelimits: "A number of a rate limit is not valid." }),
   };
 };
 

@@ -12,7 +12,7 @@ export interface SettingsDraft {
   readonly ipAllowlist: FieldChange<string>;
 }
 
-/** What an API without a list allows, in words. */
+/** The words for an API without a list. */
 export const anyAddress = "every address";
 
 /** A draft that changes nothing. */
@@ -47,7 +47,7 @@ export const requestOf = (api: Api, draft: SettingsDraft): MessageInitShape<type
   };
 };
 
-/** The draft over what somebody else stored meanwhile: what it left as it was follows the stored version. @param base what the draft began with */
+/** Rebases the draft on a version that another editor has stored: unchanged fields follow that version. @param base the API that the draft started from */
 export const rebased = (draft: SettingsDraft, base: Api, stored: Api): SettingsDraft => ({
   name: draft.name === base.name ? stored.name : draft.name,
   deleteProtection: draft.deleteProtection === base.deleteProtection ? stored.deleteProtection : draft.deleteProtection,

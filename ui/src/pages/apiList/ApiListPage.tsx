@@ -112,7 +112,7 @@ export const Page = (): JSX.Element => {
           const call = { method: createApi, request: create(createApi.input, { name: "payments" }) };
           return (
             <EmptyState action={button} code={snippet("curl", call, location.origin)}>
-              An API is a container of keys. There is none yet.
+              An API is a container of keys. There are none yet.
             </EmptyState>
           );
         }}

@@ -117,7 +117,7 @@ export const Page = (): JSX.Element => {
               more={entries.hasMore ? { loading: entries.loadingMore, load: entries.loadMore } : undefined}
             />
           ) : (
-            <EmptyState>{filtersAnything(filter) ? "No entry is like this." : "Nothing has been changed yet."}</EmptyState>
+            <EmptyState>{filtersAnything(filter) ? "No entry matches." : "Nothing has been changed yet."}</EmptyState>
           )
         }
       </QueryView>
@@ -130,7 +130,7 @@ export const Page = (): JSX.Element => {
           load={async (options, onProgress) => (await readEntries(filter, options, onProgress)).entries.map(exportRow)}
           onClose={close}
         >
-          All entries of these filters, oldest first.
+          All entries that match these filters, oldest first.
         </ExportDialog>
       )}
     </PageFrame>

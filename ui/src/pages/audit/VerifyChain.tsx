@@ -14,13 +14,13 @@ const Verdict = ({ check: { state, checked, head, broken, dropped } }: { readonl
     <div role="status">
       {state === "stopped" && (
         <p>
-          Stopped after <Int64 value={checked} /> entries; nothing was wrong with them.
+          Stopped after <Int64 value={checked} /> entries, all of which are intact.
         </p>
       )}
       {state === "intact" && (
         <p>
           <span aria-hidden="true">✓ </span>
-          <strong>The chain is intact:</strong> <Int64 value={checked} /> entries are as they were written.
+          <strong>The chain is intact:</strong> <Int64 value={checked} /> entries are unchanged.
         </p>
       )}
       {state === "broken" && (
@@ -30,15 +30,15 @@ const Verdict = ({ check: { state, checked, head, broken, dropped } }: { readonl
             <strong>The chain is broken</strong> at entry <Int64 value={broken?.sequence ?? 0n} />.
           </p>
           <p>
-            There should be <code>{broken?.expected}</code>, there is <code>{broken?.found}</code>.
+            Expected <code>{broken?.expected}</code>, found <code>{broken?.found}</code>.
           </p>
         </div>
       )}
     </div>
     {dropped !== undefined && (
       <p class="quiet">
-        Entries up to <Int64 value={dropped.sequence} /> were dropped for their age (<Time at={Date.parse(dropped.time)} />
-        ); the chain goes on behind them.
+        Entries up to <Int64 value={dropped.sequence} /> were dropped because of their age (<Time at={Date.parse(dropped.time)} />
+        ); the chain continues after them.
       </p>
     )}
     {state === "intact" && head !== undefined && (
@@ -57,7 +57,7 @@ export const VerifyChain = ({ onClose }: { readonly onClose: () => void }): JSX.
   useEffect(() => void start(), []);
   return (
     <Dialog title="Verify the chain" onClose={onClose}>
-      <p>Each entry holds the hash of the one before it. Whoever changes or removes an entry breaks the chain.</p>
+      <p>Each entry holds the hash of the one before it. Changing or removing an entry breaks the chain.</p>
       {running && (
         <p>
           <label class="chain-progress">

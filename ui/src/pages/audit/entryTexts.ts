@@ -19,10 +19,10 @@ const changeOf = ({ field, before, after, by, redacted, truncated }: JsonObject)
   return { field: name, before: valueText(before, truncated === true), after: valueText(after, truncated === true) };
 };
 
-/** What an entry tells of a change (management §4); undefined: it tells of none. */
+/** The changes in an audit entry (management §4). Undefined: the entry records none. */
 export const changesOf = ({ meta }: AuditLog): readonly Change[] | undefined => meta?.changes?.values.map(changeOf);
 
-/** Who caused it: by name, or else by id. */
+/** The actor's name, or else the id. */
 export const actorText = ({ actor }: AuditLog): string => actor?.name ?? (actor?.id || actor?.type) ?? "–";
 
 const pages: Readonly<Record<string, string>> = { api: "apis", key: "keys", ratelimitNamespace: "limits" };

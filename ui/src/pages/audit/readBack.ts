@@ -5,7 +5,7 @@ export interface Span<Entry> {
   readonly overflows: boolean;
 }
 
-/** Where reading goes on: everything from `end` on has been read. */
+/** The position of a reader: everything from `end` on has been read. */
 export interface Place {
   /** Unix ms, exclusive. */
   readonly end: number;

@@ -102,8 +102,8 @@ const Found = ({ text }: { readonly text: string }): JSX.Element => {
 };
 
 /**
- * `/ui/find`: anything by id, start, end, name, external id, or a whole key. What is looked for may be a secret: it is sent in
- * bodies only, and neither the URL nor anything that is kept has it.
+ * `/ui/find`: finds anything by id, start, end, name, external id, or a whole key. The search text may be a secret: it is sent
+ * in bodies only, and never stored or put into the URL.
  */
 export const Page = (): JSX.Element => {
   const [typed, setTyped] = useState("");
@@ -130,7 +130,7 @@ export const Page = (): JSX.Element => {
           type="search"
           value={typed}
           onChange={setTyped}
-          hint="An id, the beginning of a key or its last four characters, a name, an external ID, or a whole key, which stays out of the address."
+          hint="An ID, the start of a key or its last four characters, a name, an external ID, or a whole key, which is not put into the address."
         />
       </Form>
       {text === "" ? <p class="quiet">Keys are found in every API that you may read.</p> : <Found key={text} text={text} />}

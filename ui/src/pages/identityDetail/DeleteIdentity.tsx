@@ -26,7 +26,7 @@ export const DeleteIdentity = ({ identity, etag }: DeleteIdentityProps): JSX.Ele
   const request = { identity: identity.id, erase };
   const confirm = async (): Promise<void> => {
     let done = false;
-    // An erasure goes on with each call. Once the identity is deleted it has no revision any more.
+    // Each call continues the erasure. A deleted identity has no revision, so only the first call sends If-Match.
     for (let ifMatch = etag; !done; ifMatch = undefined) {
       const answer = await remove.run(request, ifMatch);
       if (answer === undefined) return;
@@ -38,7 +38,7 @@ export const DeleteIdentity = ({ identity, etag }: DeleteIdentityProps): JSX.Ele
   return (
     <section class="section" aria-labelledby="delete-identity">
       <h2 id="delete-identity">Delete this identity</h2>
-      <p>Its keys go on without it: they lose its meta and its shared limits at once.</p>
+      <p>Its keys keep working without it. They lose its meta and its shared limits at once.</p>
       <div class="actions">
         <Button kind="danger" onClick={() => setOpen(true)} disabledBecause={missingReason(deleteIdentity, {})}>
           Delete
@@ -55,13 +55,13 @@ export const DeleteIdentity = ({ identity, etag }: DeleteIdentityProps): JSX.Ele
           onConfirm={() => void confirm()}
           onClose={() => setOpen(false)}
         >
-          <p>An identity of the same name that is made later does not get its keys back.</p>
+          <p>A later identity with the same name does not get its keys back.</p>
           <Checkbox
             label="Erase personal data"
             name="erase"
             checked={erase}
             onChange={setErase}
-            hint="Also takes name and meta from its keys, texts that name it from the audit log, and its verifications from analytics."
+            hint="Also removes name and meta from its keys, texts that name it from the audit log, and its verifications from analytics."
           />
         </ConfirmName>
       )}

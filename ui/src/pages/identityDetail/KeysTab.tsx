@@ -30,7 +30,7 @@ export const KeysTab = ({ externalId }: { readonly externalId: string }): JSX.El
           rows.length > 0 || keys.hasMore ? (
             <KeyTable label="Keys of the identity" keys={rows} pages={keys} />
           ) : (
-            <EmptyState>No key belongs to this identity: a key that is created with its external ID does.</EmptyState>
+            <EmptyState>No key belongs to this identity. Create a key with its external ID.</EmptyState>
           )
         }
       </QueryView>

@@ -54,7 +54,7 @@ export const SharedLimits = ({ identity }: { readonly identity: Identity }): JSX
       <QueryView query={windows} lines={2}>
         {({ windows: rows }) =>
           rows === undefined ? (
-            <NoRows>No key that you may read belongs to this identity: nothing counts.</NoRows>
+            <NoRows>No key that you may read belongs to this identity, so there are no counters.</NoRows>
           ) : (
             <DataTable label="Windows of shared limits" columns={limitColumns} rows={rows} rowKey={({ name }) => name} />
           )

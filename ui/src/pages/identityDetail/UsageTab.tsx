@@ -38,7 +38,7 @@ export const UsageTab = ({ identityId }: { readonly identityId: string }): JSX.E
               {hasFigures(keyLines) && <LazyChart title="Verifications by key" {...keyLines} onZoom={setBrushedRange} />}
             </>
           ) : (
-            <EmptyState>No key of this identity was verified in this time.</EmptyState>
+            <EmptyState>No key of this identity was verified in this time range.</EmptyState>
           )
         }
       </QueryView>

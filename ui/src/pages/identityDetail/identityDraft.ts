@@ -22,7 +22,7 @@ export const sharedLimits = (limits: Parameters<typeof limitsText>[0]): string =
 /** Meta in one line. */
 export const metaText = (meta: Identity["meta"]): string => (meta === undefined ? "no meta" : JSON.stringify(meta));
 
-/** What cannot be read is not saved: the form says so. */
+/** An unreadable text is never saved: the form reports it. */
 const objectOf = (text: string): JsonObject => {
   const value = readJsonObject(text);
   return value === undefined || value === "invalid" ? {} : value;
@@ -56,8 +56,8 @@ export const requestOf = (
   ...(ratelimits.kind === "keep" ? {} : { ratelimits: { values: ratelimits.kind === "set" ? readLimits(ratelimits.value) : [] } }),
 });
 
-/** What keeps the draft from being saved. */
+/** The problem that prevents the draft from being saved. */
 export const problemIn = ({ ratelimits, meta }: IdentityDraft): string | undefined => {
-  if (ratelimits.kind === "set" && !limitsReadable(ratelimits.value)) return "A number of a limit cannot be read.";
-  return meta.kind === "set" && typeof readJsonObject(meta.value) !== "object" ? "The meta is no JSON object." : undefined;
+  if (ratelimits.kind === "set" && !limitsReadable(ratelimits.value)) return "A number of a limit is not valid.";
+  return meta.kind === "set" && typeof readJsonObject(meta.value) !== "object" ? "Meta must be a JSON object." : undefined;
 };

@@ -61,7 +61,7 @@ export const CreateIdentity = ({ onClose }: { readonly onClose: () => void }): J
           value={metaText}
           onChange={setMeta}
           error={meta === "invalid" ? "A JSON object, or nothing." : undefined}
-          hint="A JSON object, which verifications return."
+          hint="A JSON object. Verifications return it."
         />
         <LimitsField name="ratelimits" value={limits} onChange={setLimits} />
       </Form>

@@ -80,7 +80,7 @@ export const Page = (): JSX.Element => {
           const call = { method: createIdentity, request: create(createIdentity.input, { externalId: "user_123" }) };
           return (
             <EmptyState action={button} code={snippet("curl", call, location.origin)}>
-              An identity is one of your users or organisations: its keys share limits and meta. There is none yet.
+              An identity is one of your users or organisations. Its keys share limits and meta. There are none yet.
             </EmptyState>
           );
         }}

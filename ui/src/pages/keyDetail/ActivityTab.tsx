@@ -47,7 +47,7 @@ const columns: readonly Column<Row>[] = [
   },
 ];
 
-/** What happened to the key in the last 36 hours: outcomes by the hour, and why some were denied. */
+/** The last 36 hours of the key: outcomes by the hour, and the reasons of its denials. */
 export const ActivityTab = ({ stored: { keyId }, api }: KeyTabProps): JSX.Element => {
   const end = useNow(hour) + hour;
   const request = {

@@ -46,7 +46,7 @@ const Entry = ({ entry }: { readonly entry: AuditLog }): JSX.Element => {
 /** Milliseconds until the log shows a change (management §4): what was changed just now is looked for once more. */
 const visibleAfter = 5000;
 
-/** Who changed the key, and what: the newest first. */
+/** Changes to the key and their actors, newest first. */
 export const AuditTab = ({ keyId }: { readonly keyId: string }): JSX.Element => {
   const request = { resourceType: "key", resourceId: keyId, limit: 100n };
   const logs = usePages(getLogs, request, (answer) => answer);
@@ -64,7 +64,7 @@ export const AuditTab = ({ keyId }: { readonly keyId: string }): JSX.Element => 
       <QueryView query={logs} lines={6}>
         {(entries) =>
           entries.length === 0 ? (
-            <EmptyState>Nothing about this key is in the audit log.</EmptyState>
+            <EmptyState>The audit log has no entries about this key.</EmptyState>
           ) : (
             <>
               {logs.hasMore && (

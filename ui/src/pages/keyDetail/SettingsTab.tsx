@@ -25,7 +25,7 @@ const shortened = (text: string): string => (text.length > 80 ? `${text.slice(0,
 
 /** All that a key may be changed to: keep, set or clear for each field, reviewed before it is saved. */
 export const SettingsTab = ({ stored, api, etag, reload }: KeyTabProps): JSX.Element => {
-  // What the form began with stays while it is edited, whatever is read meanwhile: the ETag is that of these fields.
+  // The base of the form stays while it is edited, even when newer fields are read: the ETag is that of the base.
   const [seen, setSeen] = useState({ stored, etag });
   const [draft, setDraft] = useState(untouched);
   const [reviewing, setReviewing] = useState(false);
@@ -40,7 +40,7 @@ export const SettingsTab = ({ stored, api, etag, reload }: KeyTabProps): JSX.Ele
     if (untouchedForm && !reviewing) setSeen({ stored, etag });
   }, [stored, etag]);
   useEffect(() => {
-    // What is wrong stands at the fields.
+    // The fields show the violations.
     if (update.error?.kind === "invalid") setReviewing(false);
   }, [update.error]);
   const begin = (): void => {
@@ -49,7 +49,7 @@ export const SettingsTab = ({ stored, api, etag, reload }: KeyTabProps): JSX.Ele
     setSeen({ stored, etag });
   };
 
-  /** What ties a group to its part of the draft. */
+  /** Connects a group with its part of the draft. */
   const field = <Name extends keyof KeyDraft>(name: Name) => ({
     change: draft[name],
     onChange: (change: KeyDraft[Name]) => setDraft((before) => ({ ...before, [name]: change })),
@@ -81,7 +81,7 @@ export const SettingsTab = ({ stored, api, etag, reload }: KeyTabProps): JSX.Ele
           name="externalId"
           {...field("externalId")}
           current={key.identity?.externalId ?? none}
-          clear="Belongs to nobody"
+          clear="No identity"
           initial={key.identity?.externalId ?? ""}
         >
           {(value, set) => (
@@ -157,12 +157,12 @@ export const SettingsTab = ({ stored, api, etag, reload }: KeyTabProps): JSX.Ele
           initial={key.roles.join("\n")}
         >
           {(value, set) => (
-            <TextField label="Role names" name="roles" rows={3} value={value} onChange={set} hint="The complete list, one a line." />
+            <TextField label="Role names" name="roles" rows={3} value={value} onChange={set} hint="The complete list, one per line." />
           )}
         </ThreeState>
         {direct === undefined ? (
           <p class="quiet">
-            The key's own permissions can be changed once it is known which ones come from its roles.
+            Loading which permissions come from its roles. After that, the key's own permissions can be changed.
             {sources.error?.kind === "forbidden" && ` ${sources.error.message}`}
           </p>
         ) : (
@@ -181,7 +181,7 @@ export const SettingsTab = ({ stored, api, etag, reload }: KeyTabProps): JSX.Ele
                 rows={3}
                 value={value}
                 onChange={set}
-                hint="The complete list, one a line, without those of its roles. Unknown ones are created."
+                hint="The complete list, one per line, without those of its roles. Unknown ones are created."
               />
             )}
           </ThreeState>

@@ -63,7 +63,7 @@ const Answer = ({
   );
 };
 
-/** Verifies the key as an application would: it counts, and spends. The secret is known to whoever has it, and pasted here. */
+/** Verifies the key as an application would: the call counts and spends. The person pastes the secret, which the service does not have. */
 export const TryTab = ({ stored: { keyId }, api, reload }: KeyTabProps): JSX.Element => {
   const [typed, setTyped] = useState(empty);
   const [answered, setAnswered] = useState<{ readonly answer: VerifyKeyData; readonly asked: typeof empty }>();
@@ -112,7 +112,7 @@ export const TryTab = ({ stored: { keyId }, api, reload }: KeyTabProps): JSX.Ele
           type="password"
           value={typed.key}
           onChange={set("key")}
-          hint="Latchkey keeps its hash only: paste the key. This verification counts, and spends credits and limits."
+          hint="Latchkey stores only the hash, so paste the key. This verification counts, and spends credits and limits."
           required
         />
         <TextField

@@ -17,7 +17,7 @@ const listText = (items: readonly string[]): string | undefined => (items.length
 const metaText = (meta: Key["meta"]): string | undefined =>
   meta === undefined || Object.keys(meta).length === 0 ? undefined : JSON.stringify(meta);
 
-/** What a nullable wrapper of a request makes of what is stored: unset keeps it, null removes it. */
+/** Applies a nullable wrapper of a request to the stored value: unset keeps it, null removes it. */
 const after = <Value, Shown>(
   wrapper: { readonly kind: { readonly case: "null" | "value" | undefined; readonly value?: unknown } } | undefined,
   stored: Shown,
@@ -30,7 +30,7 @@ const after = <Value, Shown>(
 
 /**
  * Before → after of an update, read from the very request that makes it, so that forms and suggestions are shown alike.
- * @param direct the key's own permissions; undefined when nobody knows them
+ * @param direct the key's own permissions; undefined when they are unknown
  */
 export const keyChanges = (
   key: Key,

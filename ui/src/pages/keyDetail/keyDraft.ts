@@ -12,7 +12,7 @@ export interface KeyDraft {
   readonly externalId: FieldChange<string>;
   /** JSON. */
   readonly meta: FieldChange<string>;
-  /** Of a `datetime-local` input. */
+  /** Value of a `datetime-local` input. */
   readonly expires: FieldChange<string>;
   readonly remaining: FieldChange<string>;
   readonly refill: FieldChange<RefillDraft>;
@@ -64,7 +64,7 @@ export const unreadable = (draft: KeyDraft, now: number): Partial<Record<"meta" 
     ...(remaining.kind === "set" && typeof readInteger(remaining.value) !== "bigint"
       ? { remaining: "Credits must be a whole number." }
       : {}),
-    ...(ratelimits.kind === "set" && !limitsReadable(ratelimits.value) ? { ratelimits: "A number of a rate limit cannot be read." } : {}),
+    ...(ratelimits.kind === "set" && !limitsReadable(ratelimits.value) ? { ratelimits: "A number of a rate limit is not valid." } : {}),
   };
 };
 

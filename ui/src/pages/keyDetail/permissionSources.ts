@@ -1,6 +1,6 @@
 import { type ExplainData, type ExplainedGrant, GrantVia, VerificationCheck } from "../../../../gen/latchkey/v2/keys_pb.ts";
 
-/** What gives a key each of its permissions. */
+/** The sources of each permission of a key. */
 export type PermissionSources = ReadonlyMap<string, readonly ExplainedGrant[]>;
 
 /** The length of a permission query (verify §4). */
@@ -20,7 +20,7 @@ export const permissionQueries = (slugs: readonly string[]): readonly string[] =
   return queries;
 };
 
-/** What `keys.explain` says about the permissions that it was asked about. */
+/** Collects the sources from answers of `keys.explain`. */
 export const sourcesOf = (answers: readonly ExplainData[]): PermissionSources =>
   new Map(
     answers

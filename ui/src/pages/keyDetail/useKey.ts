@@ -10,10 +10,10 @@ export interface KnownKey {
   readonly api: { readonly id: string; readonly name: string } | undefined;
 }
 
-/** What a tab of the page is given. */
+/** Properties of a tab of the page. */
 export interface KeyTabProps extends KnownKey {
   readonly etag: string | undefined;
-  /** Reads key and ETag anew. */
+  /** Reads key and ETag again. */
   readonly reload: () => void;
 }
 

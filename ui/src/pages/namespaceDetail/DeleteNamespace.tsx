@@ -23,7 +23,7 @@ export const DeleteNamespace = ({ namespace: { id, name } }: { readonly namespac
   return (
     <section class="answer" aria-labelledby="delete-namespace">
       <h2 id="delete-namespace">Delete this namespace</h2>
-      <p>Its checks answer 410 at once. The name stays taken: no check creates it again, and nothing brings it back.</p>
+      <p>Its checks answer 410 at once. This cannot be undone, and the name cannot be used again.</p>
       <div class="actions">
         <Button kind="danger" onClick={() => setOpen(true)} disabledBecause={missingReason(remove.method, { id })}>
           Delete
@@ -40,7 +40,7 @@ export const DeleteNamespace = ({ namespace: { id, name } }: { readonly namespac
           onConfirm={() => void confirm()}
           onClose={() => setOpen(false)}
         >
-          <p>Whoever checks a limit of this namespace gets an error from now on.</p>
+          <p>Checks of limits in this namespace fail from now on.</p>
         </ConfirmName>
       )}
     </section>

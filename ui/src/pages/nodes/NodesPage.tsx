@@ -13,7 +13,7 @@ import { nodeColumns } from "./nodeColumns.tsx";
 
 const { listNodes } = NodesService.method;
 
-/** `/ui/nodes`: the processes that serve this store, as they told of themselves within the last minute. */
+/** `/ui/nodes`: the processes that serve this store, by their reports of the last minute. */
 export const Page = (): JSX.Element => {
   const { query, history } = useNodes();
   return (
@@ -23,7 +23,7 @@ export const Page = (): JSX.Element => {
         {({ data: nodes }) =>
           nodes.length === 0 ? (
             <EmptyState code={snippet("curl", { method: listNodes, request: create(listNodes.input) }, location.origin)}>
-              No node was heard of within the last minute.
+              No node has reported within the last minute.
             </EmptyState>
           ) : (
             <DataTable label="Nodes" columns={nodeColumns(history, latestSign(nodes))} rows={nodes} rowKey={({ nodeId }) => nodeId} />

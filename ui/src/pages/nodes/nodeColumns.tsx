@@ -13,9 +13,9 @@ const mebibyte = 1_048_576;
 /** "3.2 MiB" */
 const mebibytes = (bytes: bigint): string => `${(Number(bytes) / mebibyte).toLocaleString("en", { maximumFractionDigits: 1 })} MiB`;
 
-/** "embedded, 2 ms"; a store that is away says so in words. */
+/** "embedded, 2 ms", or words when the store is down. */
 const reached = (kind: string | undefined, up: boolean | undefined, more: string): string =>
-  `${kind ?? ""}${up === false ? ", away" : more}`;
+  `${kind ?? ""}${up === false ? ", unavailable" : more}`;
 
 const Health = ({ node, latest }: { readonly node: Node; readonly latest: bigint }): JSX.Element => {
   const troubles = nodeTroubles(node, latest);
@@ -28,23 +28,23 @@ const Health = ({ node, latest }: { readonly node: Node; readonly latest: bigint
   );
 };
 
-/** What a node tells of itself. @param latest Unix ms: when any node was heard of last */
+/** The columns of a node's report. @param latest Unix ms, the latest report of any node */
 export const nodeColumns = (history: NodeHistory, latest: bigint): readonly Column<Node>[] => [
   { id: "host", label: "Machine", narrow: true, cell: ({ host }) => host },
   { id: "health", label: "Health", narrow: true, cell: (node) => <Health node={node} latest={latest} /> },
   {
     id: "verificationsPerSecond",
-    label: "Verifications a second",
+    label: "Verifications per second",
     cell: ({ nodeId, verificationsPerSecond }) => (
       <Sparkline
         values={history.get(nodeId) ?? []}
-        of="a second, as long as this page is open"
+        of="per second, since this page was opened"
         figure={verificationsPerSecond.toLocaleString("en")}
       />
     ),
   },
-  { id: "limitsPerSecond", label: "Limits a second", number: true, cell: ({ limitsPerSecond }) => <Int64 value={limitsPerSecond} /> },
-  { id: "inFlight", label: "Calls in work", number: true, cell: ({ inFlight }) => <Int64 value={inFlight} /> },
+  { id: "limitsPerSecond", label: "Limits per second", number: true, cell: ({ limitsPerSecond }) => <Int64 value={limitsPerSecond} /> },
+  { id: "inFlight", label: "Calls in flight", number: true, cell: ({ inFlight }) => <Int64 value={inFlight} /> },
   { id: "store", label: "Store", cell: ({ store }) => reached(store?.kind, store?.up, `, ${store?.latencyMs} ms`) },
   {
     id: "analytics",
@@ -61,7 +61,7 @@ export const nodeColumns = (history: NodeHistory, latest: bigint): readonly Colu
   { id: "changesLagMs", label: "Behind by", number: true, cell: ({ changesLagMs }) => `${changesLagMs.toLocaleString("en")} ms` },
   {
     id: "eventLoopLagMs",
-    label: "Timers late by",
+    label: "Event loop lag",
     number: true,
     optional: true,
     cell: ({ eventLoopLagMs }) => `${eventLoopLagMs.toLocaleString("en")} ms`,

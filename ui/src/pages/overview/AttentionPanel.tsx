@@ -25,7 +25,7 @@ export interface AttentionPanelProps {
   /** The time that the request was made of. */
   readonly asOf: number;
   readonly order: (one: Key, other: Key) => number;
-  /** What is looked at: "Expires". */
+  /** Title of the column with the reason: "Expires". */
   readonly column: string;
   readonly cell: (key: Key) => ComponentChildren;
   /** Where there is none. */

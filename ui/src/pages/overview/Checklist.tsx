@@ -12,7 +12,7 @@ const order = ["api", "key", "verify", "done"] as const;
 interface StepProps {
   readonly title: string;
   readonly state: "done" | "current" | "later";
-  /** What was made, once it is. */
+  /** The result, once the step is done. */
   readonly made?: ComponentChildren;
   readonly children: ComponentChildren;
 }
@@ -50,7 +50,7 @@ export const Checklist = ({ at, onDone }: { readonly at: FirstStep; readonly onD
   const api = at.step === "key" || at.step === "verify" ? at : undefined;
   return (
     <>
-      <p>Nothing is here yet. Three steps lead to the first verified key, each in this page or as a command.</p>
+      <p>Nothing is here yet. Three steps lead to the first verified key. Each can be done on this page or as a command.</p>
       <ol ref={list} class="steps" aria-label="First steps">
         <Step
           title="Create an API"

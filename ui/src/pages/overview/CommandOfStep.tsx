@@ -17,10 +17,10 @@ export const CommandOfStep = <Input extends DescMessage>({ method, request }: Co
   const text = snippet("curl", { method, request: create(method.input, request) }, location.origin).replace("$SECRET", `'"$KEY"'`);
   return (
     <details open>
-      <summary>The same as a command</summary>
-      <CodeBlock label="The same as a command" text={text} codeRef={code} />
+      <summary>As a command</summary>
+      <CodeBlock label="As a command" text={text} codeRef={code} />
       <p class="hint">
-        <code>$ROOT_KEY</code> stands for a root key that may do this
+        <code>$ROOT_KEY</code> is a root key that may do this
         {text.includes("$KEY") && (
           <>
             , <code>$KEY</code> for the key

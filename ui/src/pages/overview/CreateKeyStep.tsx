@@ -36,7 +36,7 @@ export const CreateKeyStep = ({ apiId, onCreated }: CreateKeyStepProps): JSX.Ele
           </Button>
         }
       >
-        <TextField label="Name" name="name" value={name} onChange={setName} hint="For people: it need not be unique." />
+        <TextField label="Name" name="name" value={name} onChange={setName} hint="A label for people. It need not be unique." />
       </Form>
       <CommandOfStep method={create.method} request={request} />
     </>

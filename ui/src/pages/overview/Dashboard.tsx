@@ -13,7 +13,7 @@ const week = 7 * 24 * hour;
 /** Fewer credits than this are few. */
 const fewCredits = 100n;
 
-/** What is going on, and what will need somebody before long. */
+/** Present activity, and objects that will need attention soon. */
 export const Dashboard = (): JSX.Element => {
   const asOf = useNow(hour);
   const expiresBefore = BigInt(asOf + week);

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { OutcomeTotal } from "./outcomeFigures.ts";
 
-/** The reasons for which keys were denied, with the share of each. */
+/** The reasons of denials, with the share of each. */
 export const DenialTable = ({ reasons, denied }: { readonly reasons: readonly OutcomeTotal[]; readonly denied: number }): JSX.Element => (
   <table class="denials" aria-label="Reasons of denials">
     <thead>

@@ -13,7 +13,7 @@ import { Panel } from "./Panel.tsx";
 const sum = (nodes: readonly Node[], of: (node: Node) => bigint): string =>
   nodes.reduce((total, node) => total + of(node), 0n).toLocaleString("en");
 
-/** What all nodes do at this moment, and which of them are not well. */
+/** The present activity of all nodes, and the unhealthy ones. */
 export const NowPanel = (): JSX.Element => {
   const { query, history } = useNodes();
   return (
@@ -31,11 +31,11 @@ export const NowPanel = (): JSX.Element => {
               <Figures
                 figures={[
                   {
-                    name: "Verifications a second",
-                    figure: <Sparkline values={totalHistory(history)} of="a second, as long as this page is open" figure={rate} />,
+                    name: "Verifications per second",
+                    figure: <Sparkline values={totalHistory(history)} of="per second, since this page was opened" figure={rate} />,
                   },
-                  { name: "Rate limit checks a second", figure: sum(nodes, ({ limitsPerSecond }) => limitsPerSecond) },
-                  { name: "Calls in work", figure: sum(nodes, ({ inFlight }) => inFlight) },
+                  { name: "Rate limit checks per second", figure: sum(nodes, ({ limitsPerSecond }) => limitsPerSecond) },
+                  { name: "Calls in flight", figure: sum(nodes, ({ inFlight }) => inFlight) },
                   {
                     name: "Healthy nodes",
                     figure: (

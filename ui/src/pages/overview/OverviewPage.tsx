@@ -14,7 +14,7 @@ const Checklist = lazyPart(async () => (await import("./Checklist.tsx")).Checkli
 /** Milliseconds between looks while the checklist shows: a step may be done elsewhere, by its command. */
 const lookEvery = 5000;
 
-/** `/ui`: what is going on; on a new store the way to the first verified key. */
+/** `/ui`: the present activity. On a new store, the steps to the first verified key. */
 export const Page = (): JSX.Element => {
   const [guide, setGuide] = useState<"unknown" | "shown" | "left">("unknown");
   const first = useLoad("first step", readFirstStep, guide === "shown" ? { pollEvery: lookEvery } : {});

@@ -60,7 +60,7 @@ export const TrafficPanel = (): JSX.Element => {
               action={<a href="/ui/apis">Open the APIs</a>}
               code={snippet("curl", { method: verifyKey, request: unused }, location.origin)}
             >
-              No key was verified in this time.
+              No key was verified in this time range.
             </EmptyState>
           ) : (
             <>
@@ -78,7 +78,7 @@ export const TrafficPanel = (): JSX.Element => {
                 ]}
               />
               <div class="panels">
-                <LazyChart title="Verifications a second" {...rates} onZoom={setBrushedRange} />
+                <LazyChart title="Verifications per second" {...rates} onZoom={setBrushedRange} />
                 <LazyChart title="Latency" {...latency} unit="ms" onZoom={setBrushedRange} />
                 {denied > 0 && (
                   <>

@@ -33,7 +33,7 @@ export const VerifyKeyStep = ({ apiId, onVerified }: VerifyKeyStepProps): JSX.El
   };
   return (
     <>
-      <p>This is what your service asks for each request that it gets.</p>
+      <p>Your service makes this call for each request that it gets.</p>
       <Form
         onSubmit={() => void submit()}
         error={verify.error}
@@ -48,7 +48,7 @@ export const VerifyKeyStep = ({ apiId, onVerified }: VerifyKeyStepProps): JSX.El
         <div role="status">
           {refused !== undefined && (
             <p>
-              <OutcomeBadge outcome={refused} /> The service answers this for what was entered.
+              <OutcomeBadge outcome={refused} /> is the service's answer for this key.
             </p>
           )}
         </div>

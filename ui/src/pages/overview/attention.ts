@@ -3,7 +3,7 @@ import type { Key } from "../../../../gen/latchkey/v2/common_pb.ts";
 import { KeysService, type SearchKeysRequestSchema, type SearchKeysResponse } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { type Answer, type CallOptions, call } from "../../data/calls/call.ts";
 
-/** Keys that somebody should look at. */
+/** Keys that need attention. */
 export interface Attention {
   /** The most urgent first. */
   readonly keys: readonly Key[];

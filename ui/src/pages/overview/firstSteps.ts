@@ -13,7 +13,7 @@ export type FirstStep =
 const { listApis } = ApisService.method;
 const { searchKeys } = KeysService.method;
 
-/** As many keys as a person makes by hand before the first one is used: a store with more is not new. */
+/** The most keys that a person creates by hand before the first one is used: a store with more is not new. */
 const few = 20n;
 
 /** Reads it. A session that does not see all APIs and keys cannot tell, and has come all the way. */

@@ -73,7 +73,7 @@ export const EditRootKey = ({ rootKey, reload, onClose }: EditRootKeyProps): JSX
             name="enabled"
             checked={draft.enabled}
             onChange={(enabled) => set({ enabled })}
-            hint="Disabled, it is refused at once, and its sessions of the console end."
+            hint="A disabled root key is refused at once, and its console sessions end."
           />
           <PermissionPicker chosen={draft.permissions} onChange={(permissions) => set({ permissions })} />
         </>

@@ -12,7 +12,7 @@ import { expiryOf, titleOf } from "./rootKeyText.ts";
 
 const hour = 3_600_000;
 
-/** How long the old secret goes on, ms; `keep`: as long as it would have. */
+/** Grace periods of the old secret, ms. `keep`: its expiry stays as it is. */
 const graces = [
   { value: String(24 * hour), label: "24 hours" },
   { value: String(hour), label: "1 hour" },
@@ -62,13 +62,13 @@ export const RerollRootKey = ({ rootKey, onRerolled, onClose }: RerollRootKeyPro
           </>
         }
       >
-        <p>The new root key has the same name, state, expiry and permissions, and another secret.</p>
+        <p>The new root key has the same name, state, expiry and permissions, and a new secret.</p>
         <RadioGroup
-          label="The old one goes on for"
+          label="The old one keeps working for"
           name="expiration"
           value={grace}
           options={graces.map((option) =>
-            option.value === "keep" && expiryOf(rootKey) === undefined ? { ...option, label: "For ever: it has no expiry" } : option,
+            option.value === "keep" && expiryOf(rootKey) === undefined ? { ...option, label: "Forever: it has no expiry" } : option,
           )}
           onChange={setGrace}
         />

@@ -6,7 +6,7 @@ import { unshrinkable } from "./rootKeyText.ts";
 
 const { updateKey, rerollKey, deleteKey } = RootKeysService.method;
 
-/** What can be done to a root key. */
+/** The actions on a root key. */
 export type RootKeyAction = "edit" | "shrink" | "reroll" | "revoke";
 
 export interface RootKeyActionsProps {

@@ -22,9 +22,9 @@ export const ShrinkRootKey = ({ rootKey, onClose }: ShrinkRootKeyProps): JSX.Ele
   const [unseen, setUnseen] = useState<CallError>();
   const confirm = async (): Promise<void> => {
     try {
-      // Without an ETag of its own: what somebody else took away meanwhile is not given back.
+      // A root key has no ETag: read it again, so that permissions which another editor removed are not restored.
       const now = await readRootKey(rootKey.keyId);
-      if (!isSame(now, rootKey)) throw new CallError("changed", "Somebody changed it meanwhile: close this and look at it again.");
+      if (!isSame(now, rootKey)) throw new CallError("changed", "The root key has changed. Close this dialog and open it again.");
     } catch (thrown) {
       return setUnseen(readCallError(thrown));
     }

@@ -18,7 +18,7 @@ export interface RootKeyDraft {
 
 type UpdateRequest = MessageInitShape<typeof RootKeysServiceUpdateKeyRequestSchema>;
 
-/** What a root key without a name has, in words. */
+/** Shown instead of a missing name. */
 export const noName = "no name";
 
 const noEnd = "never expires";
@@ -49,7 +49,7 @@ const nameAfter = (rootKey: RootKey, change: FieldChange<string>): string => {
   return change.kind === "clear" ? noName : change.value;
 };
 
-/** What is taken away and given, as one line: `api.*.read_key` has gone, `api.api_1.read_key` came. */
+/** Removed and added permissions in one line: `api.*.read_key` was removed, `api.api_1.read_key` was added. */
 const permissionChanges = (before: readonly string[], after: readonly string[]): readonly Change[] => [
   ...before.filter((triple) => !after.includes(triple)).map((triple) => ({ field: "permissions", before: triple, after: undefined })),
   ...after.filter((triple) => !before.includes(triple)).map((triple) => ({ field: "permissions", before: undefined, after: triple })),
@@ -84,6 +84,6 @@ export const requestOf = (rootKey: RootKey, draft: RootKeyDraft): UpdateRequest 
   };
 };
 
-/** Whether nobody has changed it in between; its use is no change. */
+/** Whether a root key is unchanged; its use is no change. */
 export const isSame = (one: RootKey, other: RootKey): boolean =>
   nameOf(one) === nameOf(other) && changesOf(one, draftOf(other)).length === 0 && expiryOf(one) === expiryOf(other);

@@ -3,7 +3,7 @@ import type { RootKey } from "../../../../gen/latchkey/v2/root_keys_pb.ts";
 /** The name of a root key; undefined where it has none. */
 export const nameOf = ({ name }: RootKey): string | undefined => (name?.kind.case === "value" ? name.kind.value : undefined);
 
-/** What a person has to type to revoke it: its name, or its id where it has none. */
+/** The text that a person types to revoke a root key: its name, or its id where it has none. */
 export const titleOf = (rootKey: RootKey): string => nameOf(rootKey) ?? rootKey.keyId;
 
 /** Unix ms; undefined: never. */

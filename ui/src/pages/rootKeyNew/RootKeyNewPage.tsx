@@ -63,7 +63,7 @@ export const Page = (): JSX.Element => {
           </>
         }
       >
-        <TextField label="Name" name="name" value={name} onChange={setName} hint="What it is for: people find it by this." />
+        <TextField label="Name" name="name" value={name} onChange={setName} hint="Its purpose, so that people can find it." />
         <ExpiryField label="Expires" value={expires} onChange={setExpires} hint="Empty: never. No later than your own root key." />
         <PermissionPicker chosen={chosen} onChange={setChosen} />
       </Form>

@@ -53,7 +53,7 @@ export const CreateMigration = ({ onClose }: { readonly onClose: () => void }): 
           value={chosen}
           options={algorithms}
           onChange={setChosen}
-          hint="sha256: of the whole key. prefixed-api-key: of the part behind the last underscore."
+          hint="sha256: of the whole key. prefixed-api-key: of the part after the last underscore."
         />
       </Form>
     </Dialog>

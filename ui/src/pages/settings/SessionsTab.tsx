@@ -53,7 +53,7 @@ const columns = (ending: string | undefined, end: (shown: ListedSession) => void
   },
 ];
 
-/** The sessions of one's root key, or of oneself as a person, any of which can be ended; its own one, too (console §2.3). */
+/** The sessions of the caller's root key, or of the caller as a person. Each can be ended, the present one too (console §2.3). */
 export const SessionsTab = (): JSX.Element => {
   const sessions = useQuery(listSessions, {}, { pollEvery });
   const [ending, setEnding] = useState<string>();
@@ -93,7 +93,7 @@ export const SessionsTab = (): JSX.Element => {
         {typeof session.value !== "string" && (
           <>
             {" "}
-            Yours ends for good at <Time at={session.value.expiresAt} />.
+            Your session ends at <Time at={session.value.expiresAt} />.
           </>
         )}
       </p>

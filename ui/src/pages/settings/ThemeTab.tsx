@@ -3,7 +3,7 @@ import { type Theme, theme } from "../../data/theme.ts";
 import { RadioGroup, type RadioOption } from "../../design/forms/RadioGroup.tsx";
 
 const options: readonly RadioOption<Theme>[] = [
-  { value: "system", label: "As the device has it" },
+  { value: "system", label: "Same as the device" },
   { value: "light", label: "Light" },
   { value: "dark", label: "Dark" },
 ];

@@ -20,7 +20,7 @@ export const Page = (): JSX.Element => {
   const [rootKey, setRootKey] = useState("");
   const [error, setError] = useState<CallError>();
   const [pending, setPending] = useState(false);
-  // Too many failed sign-ins, or a store that is away: another attempt before that would fail as well.
+  // After too many failed sign-ins, or while the store is down, an earlier attempt would fail as well.
   const wait = useSecondsLeft(error?.kind === "unavailable" ? error : undefined);
   const submit = async (): Promise<void> => {
     if (pending) return;
@@ -70,7 +70,7 @@ export const Page = (): JSX.Element => {
               required
               hint={
                 <>
-                  The first one lies in the file <code>DATA_DIR/root-key</code>.
+                  The first one is in the file <code>DATA_DIR/root-key</code>.
                 </>
               }
             />

@@ -3,7 +3,7 @@ import { Button } from "../../design/actions/Button.tsx";
 import { Time } from "../../design/values/Time.tsx";
 import { queryHistory } from "./queryHistory.ts";
 
-/** What was asked since this page was opened; each can be put into the editor again. */
+/** The queries since this page was opened. Each can be put back into the editor. */
 export const HistoryList = ({ onUse }: { readonly onUse: (query: string) => void }): JSX.Element | null =>
   queryHistory.value.length === 0 ? null : (
     <section class="section" aria-labelledby="sql-history">

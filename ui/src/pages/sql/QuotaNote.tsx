@@ -4,7 +4,7 @@ import { useQuery } from "../../data/hooks/useQuery.ts";
 import { Int64 } from "../../design/values/Int64.tsx";
 import { Time } from "../../design/values/Time.tsx";
 
-/** What is left of the quota that all queries share (management §6). @param runs how often this page asked: each one takes something */
+/** The rest of the quota that all queries share (management §6). @param runs the number of queries of this page: each one uses quota */
 export const QuotaNote = ({ runs }: { readonly runs: number }): JSX.Element | null => {
   const { data } = useQuery(AnalyticsService.method.getQuota, {}, { pollEvery: 30_000, refresh: runs });
   const quota = data?.data;

@@ -6,7 +6,7 @@ import { loadPart } from "../../router/loadPart.ts";
 import { usePart } from "../../router/usePart.ts";
 
 export interface SqlEditorProps {
-  /** What it begins with; afterwards the text is the editor's. Another text needs another `key`. */
+  /** The initial text; afterwards the text is the editor's. Another initial text needs another `key`. */
   readonly initial: string;
   readonly onChange: (text: string) => void;
   /** Ctrl-Enter. */
@@ -25,7 +25,7 @@ const loadEditor = async (): Promise<EditorPart> => {
 /** The editor of the query, which is loaded with this page only (console §1). */
 export const SqlEditor = ({ initial, onChange, onRun }: SqlEditorProps): JSX.Element => {
   const host = useRef<HTMLDivElement>(null);
-  // The editor keeps what it was given; the page's functions are made anew at each render.
+  // The editor keeps its first handlers, but the page's functions are new at each render.
   const handlers = useRef({ onChange, onRun });
   handlers.current = { onChange, onRun };
   const { part: editor, error, retry } = usePart(loadEditor, loadEditor, () => loaded);

@@ -56,7 +56,7 @@ const Result = ({ latest, again }: { readonly latest: QueryRun; readonly again: 
           load={(options) => ask(query, options)}
           onClose={() => setExporting(false)}
         >
-          The query is run once more, and its rows are saved as a file.
+          The query runs again, and its rows are saved as a file.
         </ExportDialog>
       )}
     </section>

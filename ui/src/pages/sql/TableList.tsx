@@ -6,7 +6,7 @@ export const TableList = (): JSX.Element => (
   <details>
     <summary>Tables and columns</summary>
     <p class="quiet">
-      In the raw tables <code>time</code> is Unix ms; rows of the others are added up with <code>sum(count)</code>.
+      In the raw tables <code>time</code> is Unix ms; in the others, add up rows with <code>sum(count)</code>.
     </p>
     <dl class="sql-tables">
       {[...verificationTables, ...ratelimitTables].map(({ name, columns }) => (

@@ -6,7 +6,7 @@ import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { sqlCompletions } from "./completions.ts";
 
-/** What is highlighted and completed as a keyword: that of analytics §3, not all of SQL. */
+/** The keywords to highlight and complete: those of analytics §3, not all of SQL. */
 const dialect = SQLDialect.define({
   keywords: [
     "select distinct from where group by having order asc desc limit offset with as union all except join inner left on using",
@@ -21,7 +21,7 @@ const dialect = SQLDialect.define({
 const complete = (context: CompletionContext): CompletionResult | null => {
   const word = context.matchBefore(/\w+/);
   if (word === null && !context.explicit) return null;
-  // What a query is about goes first.
+  // Columns come first, then tables, then functions.
   const ranks = { column: 2, table: 1, function: 0 } as const;
   const options = sqlCompletions(context.state.doc.toString()).map((option) => ({
     ...option,
@@ -61,7 +61,7 @@ const colours = HighlightStyle.define([
  */
 const typeOverSelection = (event: InputEvent, view: EditorView): boolean => {
   if (event.inputType !== "insertText" || event.isComposing || event.data === null) return false;
-  // The document's selection: the editor may hear of it later than the next key comes.
+  // The document's selection: the editor may update its own later than the next key press.
   const root: DocumentOrShadowRoot & { readonly getSelection?: () => Selection | null } = view.root;
   const selected = root.getSelection?.();
   const { anchorNode, focusNode } = selected ?? {};

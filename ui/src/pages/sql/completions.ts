@@ -5,11 +5,11 @@ import { ratelimitTables, tablesIn, verificationTables } from "./eventTables.ts"
 export interface SqlCompletion {
   readonly label: string;
   readonly type: "table" | "column" | "function";
-  /** What is written, where that is not the label. */
+  /** The inserted text, if it is not the label. */
   readonly apply?: string;
 }
 
-/** Words that are no name in SQL: such a column stands in backticks. */
+/** Words that are not valid names in SQL: such columns need backticks. */
 const keywordColumns: ReadonlySet<string> = new Set(["limit"]);
 
 const tables = [...verificationTables, ...ratelimitTables];

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { columnNames } from "../../data/files/fileText.ts";
 
-/** What rows can be drawn as: lines over time, bars by name; undefined: neither. */
+/** How to draw rows: lines over time, or bars by name. Undefined: neither fits. */
 export type ResultChart =
   | {
       readonly kind: "lines";

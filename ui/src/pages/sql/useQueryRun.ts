@@ -30,7 +30,7 @@ export const ask = async (query: string, options: CallOptions): Promise<readonly
   return message.data;
 };
 
-/** What came of a query. */
+/** The result of a query. */
 export interface QueryRun {
   /** The query that was asked last. */
   readonly query: string;

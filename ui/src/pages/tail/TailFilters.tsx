@@ -7,7 +7,7 @@ import { queryParams, setQueryParams } from "../../router/address.ts";
 /** The answers of verifyKey that leave an event (analytics §4). */
 const outcomes = ["VALID", "DISABLED", "EXPIRED", "FORBIDDEN", "INSUFFICIENT_PERMISSIONS", "RATE_LIMITED", "USAGE_EXCEEDED"];
 
-/** What one kind filters by says nothing of the other. */
+/** The filters of one kind do not apply to the other. */
 const forgotten = {
   outcome: undefined,
   apiId: undefined,
@@ -37,7 +37,7 @@ const Choice = ({
   />
 );
 
-/** What is followed: in the URL, and filtered by the service. */
+/** The chosen events: in the URL, and filtered by the service. */
 export const TailFilters = ({ kind }: { readonly kind: UsageKind }): JSX.Element => (
   <div class="filters tail-filters">
     <SelectField
@@ -61,15 +61,15 @@ export const TailFilters = ({ kind }: { readonly kind: UsageKind }): JSX.Element
           ]}
         />
         <SearchField label="Namespace ID" name="namespaceId" placeholder="rlns_…" />
-        <SearchField label="Identifier" name="identifier" placeholder="Exactly as it is" />
+        <SearchField label="Identifier" name="identifier" placeholder="Exact match" />
       </>
     ) : (
       <>
         <Choice label="Outcome" name="outcome" options={outcomes.map((value) => ({ value, label: value }))} />
         <SearchField label="API ID" name="apiId" placeholder="api_…" />
         <SearchField label="Key ID" name="keyId" placeholder="key_…" />
-        <SearchField label="External ID" name="externalId" placeholder="Exactly as it is" />
-        <SearchField label="Tag" name="tag" placeholder="Exactly as it is" />
+        <SearchField label="External ID" name="externalId" placeholder="Exact match" />
+        <SearchField label="Tag" name="tag" placeholder="Exact match" />
       </>
     )}
   </div>

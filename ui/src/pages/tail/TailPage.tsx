@@ -40,7 +40,7 @@ const Nothing = ({ checks }: { readonly checks: boolean }): JSX.Element =>
         location.origin,
       )}
     >
-      No limit was checked since you came. The next check appears here within seconds.
+      No limit has been checked since you opened this page. The next check appears within seconds.
     </EmptyState>
   ) : (
     <EmptyState
@@ -51,11 +51,11 @@ const Nothing = ({ checks }: { readonly checks: boolean }): JSX.Element =>
       }
       code={snippet("curl", { method: verifyKey, request: create(verifyKey.input, { key: "$KEY" }) }, location.origin)}
     >
-      No key was verified since you came. The next verification appears here within seconds.
+      No key has been verified since you opened this page. The next verification appears within seconds.
     </EmptyState>
   );
 
-/** What is going on, in one line. */
+/** The state of the tail in one line. */
 const State = ({ tail }: { readonly tail: Tail }): JSX.Element => (
   <p class="tail-state">
     <span class={`dot ${tail.paused ? "" : "live"}`} aria-hidden="true" />
@@ -72,7 +72,7 @@ export const Page = (): JSX.Element => {
   const tail = useTail(followed);
   const checks = followed.kind === UsageKind.RATELIMITS;
   const toggle = (): void => {
-    announce(tail.paused ? "Goes on." : "Paused.");
+    announce(tail.paused ? "Following again." : "Paused.");
     tail.togglePause();
   };
   const label = tail.paused ? "Resume" : "Pause";

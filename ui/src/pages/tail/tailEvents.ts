@@ -6,7 +6,7 @@ export interface TailEvent {
   readonly columns: JsonObject;
 }
 
-/** What a tail has got so far. */
+/** The events of a tail so far. */
 export interface TailEvents {
   /** Latest first. */
   readonly shown: readonly TailEvent[];
@@ -14,7 +14,7 @@ export interface TailEvents {
   readonly held: readonly TailEvent[];
   /** Events that were lost on their way. */
   readonly dropped: bigint;
-  /** Some are missing because nobody asked for too long. */
+  /** Some events are missing: the time between two calls was too long. */
   readonly gap: boolean;
 }
 

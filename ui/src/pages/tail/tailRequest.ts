@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type TailRequestSchema, UsageKind } from "../../../../gen/latchkey/v2/analytics_pb.ts";
 
-/** What is followed, as `analytics.tail` takes it. */
+/** The followed events, as `analytics.tail` takes them. */
 export type Followed = Pick<MessageInitShape<typeof TailRequestSchema>, "kind" | "filter"> & { readonly kind: UsageKind };
 
 const verificationFilters = ["outcome", "apiId", "keyId", "externalId", "tag"] as const;

@@ -1,5 +1,10 @@
 import { type Refill, RefillInterval } from "../../../../../gen/latchkey/v2/common_pb.ts";
-import type { CreateKeyCredits, CreateKeyRequest, MigrateKey } from "../../../../../gen/latchkey/v2/keys_pb.ts";
+import {
+  type CreateKeyCredits,
+  type CreateKeyRequest,
+  CreateKeyRequestSchema,
+  type MigrateKey,
+} from "../../../../../gen/latchkey/v2/keys_pb.ts";
 import type { AuditEvent, AuditResource } from "../../../../platform/storage/port/auditEvents.ts";
 import type {
   ApiDocument,
@@ -11,6 +16,7 @@ import type {
 import { newDocument } from "../../../../platform/storage/repositories/shared/audited.ts";
 import { textOf } from "../../../../platform/util/jsonText.ts";
 import { type AuditSource, auditEvent, resource } from "../../../audit/auditEvent.ts";
+import { fieldDefault } from "../../../calls/fieldDefault.ts";
 import { storeRatelimits } from "../../../calls/storedRatelimits.ts";
 import { nameKeyOf } from "../../keySearchRepository.ts";
 
@@ -74,7 +80,7 @@ export const storeKey = (
   ...(expires === undefined ? {} : { expires: Number(expires) }),
   ...(identityId === undefined ? {} : { identityId }),
   ...storeCredits(credits, now),
-  enabled: enabled ?? true,
+  enabled: enabled ?? fieldDefault(CreateKeyRequestSchema.field.enabled) === true,
   permissionIds: permissions.map(({ _id }) => _id),
   roleIds: roles.map(({ _id }) => _id),
   ratelimits: storeRatelimits(ratelimits, [], now),

@@ -1,3 +1,5 @@
+import { LimitRequestSchema } from "../../../../../gen/latchkey/v2/ratelimit_pb.ts";
+import { integerOrDefault } from "../../../calls/fieldDefault.ts";
 import type { Check } from "../../check.ts";
 import { counterKey } from "../../counterKey.ts";
 import type { CachedNamespace } from "../../namespaceCache.ts";
@@ -9,6 +11,9 @@ export interface RequestedCheck {
   readonly duration: bigint;
   readonly cost?: bigint | undefined;
 }
+
+/** The tokens that a request asks for. */
+export const readCost = (cost: bigint | undefined): number => integerOrDefault(LimitRequestSchema.field.cost, cost);
 
 export interface NamespaceCheck {
   readonly check: Check;
@@ -23,7 +28,7 @@ export const namespaceCheck = ({ namespace, overrides }: CachedNamespace, reques
   const override = overrides.match(request.identifier);
   const limit = override?.limit ?? Number(request.limit);
   const duration = override?.duration ?? Number(request.duration);
-  const cost = request.cost === undefined ? 1 : Number(request.cost);
+  const cost = readCost(request.cost);
   const key = counterKey(namespace._id, duration, request.identifier);
   // A limit of 0 blocks everything, also what only looks.
   return { check: { key, limit, duration, cost: limit === 0 ? Math.max(1, cost) : cost }, overrideId: override?._id };

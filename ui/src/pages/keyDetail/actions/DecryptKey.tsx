@@ -34,7 +34,7 @@ export const DecryptKey = ({ keyId, onClose }: { readonly keyId: string; readonl
   if (secret !== undefined) return <Secret title="The key" secret={secret} again onClose={onClose} />;
   return (
     <Dialog title="Decrypt key" onClose={onClose}>
-      <p>The secret of a key that was made recoverable can be read again. That it was read is in the audit log.</p>
+      <p>The secret of a recoverable key can be read again. Each read is recorded in the audit log.</p>
       {absent && <p role="alert">This key is not recoverable: only its hash is stored.</p>}
       {error !== undefined && <ErrorNote error={error} />}
       <div class="actions">

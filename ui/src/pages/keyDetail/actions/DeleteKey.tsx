@@ -48,9 +48,9 @@ export const DeleteKey = ({ stored, etag, onClose, onDeleted }: DeleteKeyProps):
         <p>
           <strong class="confirm-name">{stored.name ?? stored.keyId}</strong> stops working at once.
         </p>
-        <p aria-live="polite">{recent ?? "Looking at what it did lately…"}</p>
+        <p aria-live="polite">{recent ?? "Loading its recent use…"}</p>
         <Checkbox
-          label="Erase it for good"
+          label="Erase it permanently"
           name="permanent"
           checked={permanent}
           onChange={setPermanent}

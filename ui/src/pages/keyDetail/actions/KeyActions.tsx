@@ -17,11 +17,11 @@ const RerollKey = lazyPart(async () => (await import("./RerollKey.tsx")).RerollK
 const DecryptKey = lazyPart(async () => (await import("./DecryptKey.tsx")).DecryptKey, 0);
 const DeleteKey = lazyPart(async () => (await import("./DeleteKey.tsx")).DeleteKey, 0);
 
-/** What is done to a key as a whole. */
+/** The actions on a key as a whole. */
 export const KeyActions = (props: KeyTabProps): JSX.Element => {
   const { stored, api, etag } = props;
   const [open, setOpen] = useState<"switch" | "reroll" | "decrypt" | "delete">();
-  // What the person saw when the dialog opened.
+  // The version that the person saw when the dialog opened.
   const [seen, setSeen] = useState({ stored, etag });
   const update = useMutation(updateKey);
   const close = (): void => setOpen(undefined);

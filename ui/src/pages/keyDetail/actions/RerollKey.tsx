@@ -30,7 +30,7 @@ const graces = [
 
 type Grace = (typeof graces)[number]["value"] | "other" | "own";
 
-/** A new key with a new secret; the old one goes on working for the grace that is chosen, so that its users can change over. */
+/** Issues a new key. The old one keeps working during the chosen grace period, so that its users can switch. */
 export const RerollKey = ({ stored, etag, onClose }: RerollKeyProps): JSX.Element => {
   const [grace, setGrace] = useState<Grace>("86400000");
   const [other, setOther] = useState("30m");
@@ -77,7 +77,7 @@ export const RerollKey = ({ stored, etag, onClose }: RerollKeyProps): JSX.Elemen
           </>
         }
       >
-        <p>A new key with a new secret takes over everything that this one has. When does this one stop working?</p>
+        <p>A new key with a new secret gets all settings of this one. When should this one stop working?</p>
         <RadioGroup
           label="The old key stops working"
           name="expiration"

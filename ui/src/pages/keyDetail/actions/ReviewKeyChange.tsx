@@ -10,7 +10,7 @@ import { keyChanges } from "../keyChanges.ts";
 import type { KeyTabProps } from "../useKey.ts";
 
 export interface ReviewKeyChangeProps extends Pick<KeyTabProps, "stored" | "etag" | "reload"> {
-  /** What the change was made for: the version that the person saw. */
+  /** The base of the change: the version that the person saw. */
   readonly seen: Pick<KeyTabProps, "stored" | "etag">;
   /** The key's own permissions, as far as they are known. */
   readonly direct: readonly string[] | undefined;
@@ -18,16 +18,16 @@ export interface ReviewKeyChangeProps extends Pick<KeyTabProps, "stored" | "etag
   readonly request: MessageInitShape<typeof UpdateKeyRequestSchema>;
   /** "Save changes". */
   readonly action: string;
-  /** What is said when it is done: "Saved." */
+  /** The message after success: "Saved." */
   readonly done: string;
   readonly onDone: () => void;
-  /** Nothing was saved, and the person goes on without it. */
+  /** Closes without saving. */
   readonly onClose: () => void;
-  /** Takes what somebody else stored meanwhile. Default: as `onClose`. */
+  /** Takes the version that another editor has stored. Default: as `onClose`. */
   readonly onTakeStored?: () => void;
 }
 
-/** Reviews an update of a key and saves it; when somebody was faster, shows both versions (console §3). */
+/** Reviews an update of a key and saves it. When the key has changed since, it shows both versions (console §3). */
 export const ReviewKeyChange = (props: ReviewKeyChangeProps): JSX.Element | null => {
   const { stored, etag, reload, seen, direct, update, request, action, done, onDone, onClose, onTakeStored = onClose } = props;
   const [base, setBase] = useState(seen);

@@ -7,8 +7,8 @@ import { relativeTime } from "../../../design/values/formatTime.ts";
 const hour = 3_600_000;
 
 /**
- * What the key did lately, in words: "1,204 verifications in the last 24 hours, the last 3 minutes ago". Without analytics, or the
- * permission to read it, when it was last used. Undefined while that is being asked.
+ * Recent use of the key in words: "1,204 verifications in the last 24 hours, the last 3 minutes ago". Without analytics, or the
+ * permission to read it, the time of its last use. Undefined while it loads.
  */
 export const useRecentUse = ({ keyId, lastUsedAt }: Key): string | undefined => {
   const end = useNow(60_000) + 60_000;

@@ -16,7 +16,7 @@ export interface AllowAddressProps {
   readonly onClose: () => void;
 }
 
-/** Puts an address on the list of the key's API: reviewed, and never over somebody else's change. */
+/** Adds an address to the list of the key's API: the change is reviewed, and never overwrites another editor's. */
 export const AllowAddress = ({ change: { apiId, ipAllowlist }, onClose }: AllowAddressProps): JSX.Element => {
   const update = useMutation(updateApi);
   // The list alone has the addresses; the ETag is read first, so that a change in between is refused.

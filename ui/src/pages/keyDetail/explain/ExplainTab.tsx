@@ -16,7 +16,7 @@ import { Suggestions } from "./Suggestions.tsx";
 
 const { explain } = KeysService.method;
 
-/** Why the key would pass or fail, now or at another time, and what would make it pass. What is asked is in the URL. */
+/** Why the key would pass or fail, now or at another time, and how to make it pass. The question is in the URL. */
 export const ExplainTab = (props: KeyTabProps): JSX.Element => {
   const asked = readExplainQuery(queryParams.value);
   const inUrl = JSON.stringify(asked);
@@ -28,7 +28,7 @@ export const ExplainTab = (props: KeyTabProps): JSX.Element => {
   const unreadable = readInteger(typed["credits.cost"]) === "invalid" ? "A whole number, or nothing." : undefined;
   const submit = (): void => {
     if (unreadable !== undefined) return;
-    // The same question is asked anew: counters and balances move.
+    // The same question again: counters and balances change.
     if (JSON.stringify(typed) === inUrl) answer.reload();
     else setQueryParams({ ...typed }, { replace: false });
   };

@@ -44,7 +44,7 @@ const Facts = ({ facts }: Pick<ExplainedStep, "facts">): JSX.Element | null => {
   );
 };
 
-/** What a verification would answer, and each check in the order of decision. */
+/** The answer that a verification would give, and each check in the order of decision. */
 export const ExplainedSteps = ({ explained: { code, at, steps } }: { readonly explained: ExplainData }): JSX.Element => (
   <section class="answer" aria-label="Explanation">
     <p class="verdict" role="status">

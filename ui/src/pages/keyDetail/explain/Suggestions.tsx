@@ -10,7 +10,7 @@ import type { KeyTabProps } from "../useKey.ts";
 import { useSources } from "../useSources.ts";
 import { AllowAddress } from "./AllowAddress.tsx";
 
-/** What would make the key pass, each of which can be reviewed and saved. */
+/** Changes that would make the key pass. Each can be reviewed and saved. */
 export const Suggestions = (props: KeyTabProps & { readonly suggestions: readonly ExplainSuggestion[] }): JSX.Element | null => {
   const { stored, etag, api, suggestions } = props;
   const [chosen, setChosen] = useState<{ readonly suggestion: ExplainSuggestion; readonly seen: Pick<KeyTabProps, "stored" | "etag"> }>();
@@ -23,7 +23,7 @@ export const Suggestions = (props: KeyTabProps & { readonly suggestions: readonl
     <>
       {suggestions.length > 0 && (
         <section class="section" aria-labelledby="key-suggestions">
-          <h2 id="key-suggestions">What would make it pass</h2>
+          <h2 id="key-suggestions">How to make it pass</h2>
           <ul class="suggestions">
             {suggestions.map((suggestion) => (
               <li key={suggestion.text}>

@@ -2,14 +2,14 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ExplainRequestSchema } from "../../../../../gen/latchkey/v2/keys_pb.ts";
 import { readInteger, readList, readLocalTime } from "../../../data/readInput.ts";
 
-/** What a verification is asked about, as it is typed and as the URL has it, by the JSON names of the contract. */
+/** The question about a verification, as typed and as in the URL, by the JSON names of the contract. */
 export interface ExplainQuery {
   readonly permissions: string;
   readonly "credits.cost": string;
   /** Names, with commas. */
   readonly ratelimits: string;
   readonly remoteIp: string;
-  /** Of a `datetime-local` input. */
+  /** Value of a `datetime-local` input. */
   readonly at: string;
 }
 

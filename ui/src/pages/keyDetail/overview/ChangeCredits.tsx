@@ -62,7 +62,7 @@ export const ChangeCredits = ({ stored, etag, onClose }: KeyTabProps & { readonl
             value={draft.amount}
             onChange={(amount) => setDraft({ ...draft, amount })}
             error={draft.amount === "" && stored.credits !== undefined ? undefined : problem}
-            hint={draft.operation === "set" ? undefined : "Credits that are spent meanwhile count as well."}
+            hint={draft.operation === "set" ? undefined : "Credits spent in the meantime count as well."}
             required
             autofocus
           />

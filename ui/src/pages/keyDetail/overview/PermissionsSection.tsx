@@ -5,7 +5,7 @@ import { type Column, DataTable } from "../../../design/tables/DataTable.tsx";
 import type { KeyTabProps } from "../useKey.ts";
 import { useSources } from "../useSources.ts";
 
-/** What gives a permission: "the key", "role admin", and through which wildcard. */
+/** The source of a permission: "the key", "role admin", and the wildcard that covers it. */
 export const grantText = ({ slug, via, role = "" }: ExplainedGrant, permission: string): string => {
   const holder = via === GrantVia.ROLE ? `role ${role}` : "the key";
   return slug === permission ? holder : `${holder}, through ${slug}`;

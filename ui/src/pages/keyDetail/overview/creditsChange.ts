@@ -31,7 +31,7 @@ export const creditsProblem = (credits: Credits, draft: CreditsDraft): string | 
   return amountOf(draft) === undefined ? "The amount must be a whole number, 0 or more." : undefined;
 };
 
-/** What the service makes of a limited balance. */
+/** The balance after a change, as the service computes it. */
 const balanceAfter = ({ operation }: CreditsDraft, before: bigint, amount: bigint): bigint => {
   if (operation === "set") return amount;
   const sum = operation === "increment" ? before + amount : before - amount;

@@ -3,7 +3,7 @@ import type { NamespaceNames } from "../readNamespace.ts";
 import { BusiestIdentifiers } from "./BusiestIdentifiers.tsx";
 import { LiveCounters } from "./LiveCounters.tsx";
 
-/** Who is counted now, and who was checked most. */
+/** The present counters, and the identifiers that were checked most. */
 export const IdentifiersTab = ({ namespace }: { readonly namespace: NamespaceNames }): JSX.Element => (
   <>
     <LiveCounters namespace={namespace} />

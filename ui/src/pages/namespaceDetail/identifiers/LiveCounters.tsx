@@ -53,7 +53,7 @@ const columns = (namespaceId: string, most: number): readonly Column<Row>[] => [
   { id: "duration", label: "Window", cell: ({ counter }) => formatDuration(counter.duration) },
   {
     id: "windows",
-    label: "Before and now",
+    label: "Previous and present window",
     cell: ({ counter, shape }) => (
       <WindowPicture shape={shape} most={most} limit={counter.limit === undefined ? undefined : Number(counter.limit)} />
     ),
@@ -103,8 +103,8 @@ export const LiveCounters = ({ namespace }: { readonly namespace: NamespaceNames
                   rowKey={({ counter }) => `${counter.duration} ${counter.identifier}`}
                 />
                 <p class="hint">
-                  The frame is the sliding window: what lies before it counts no more. Budget that nodes hold counts as used.
-                  {pagination?.hasMore === true && " These are the first 100: narrow them by what they begin with."}
+                  The frame is the sliding window: use before it no longer counts. Budget that nodes hold counts as used.
+                  {pagination?.hasMore === true && " These are the first 100. Filter by prefix to see others."}
                 </p>
               </>
             );
@@ -120,7 +120,7 @@ export const LiveCounters = ({ namespace }: { readonly namespace: NamespaceNames
               }
               code={snippet("curl", { method: limitMethod, request: check }, location.origin)}
             >
-              Nothing counts in the present windows.
+              The present windows are empty.
             </EmptyState>
           );
         }}

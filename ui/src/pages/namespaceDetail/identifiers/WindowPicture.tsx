@@ -6,8 +6,8 @@ const height = 28;
 const half = width / 2;
 
 /**
- * The two fixed windows of a counter and the sliding one over them: the frame begins where what was used before has lost its weight
- * and ends now; the dashed line is the limit. Its numbers stand beside it in the table.
+ * The two fixed windows of a counter and the sliding window over them. The frame starts where earlier use has lost its weight
+ * and ends now; the dashed line is the limit. The numbers are in the table next to it.
  */
 export const WindowPicture = ({
   shape: { current, previous, elapsed },
@@ -16,11 +16,11 @@ export const WindowPicture = ({
 }: {
   readonly shape: WindowShape;
   readonly limit: number | undefined;
-  /** What fills the picture where there is no limit. */
+  /** The value at the top of the picture where there is no limit. */
   readonly most: number;
 }): JSX.Element => {
   const highest = 1.1 * Math.max(1, ...(limit === undefined ? [most] : [current, previous, limit]));
-  // What was used at all can be seen.
+  // A small use stays visible.
   const tall = (value: number): number => (value === 0 ? 0 : Math.max(1.5, (value / highest) * (height - 2)));
   const bar = (x: number, wide: number, value: number, name: string): JSX.Element => (
     <rect class={name} x={x} y={height - tall(value)} width={wide} height={tall(value)} />

@@ -5,7 +5,7 @@ export interface BusyIdentifier {
   readonly identifier: string;
   readonly passed: number;
   readonly denied: number;
-  /** What the checks asked for, denied ones too. */
+  /** The sum of the requested costs, denied checks included. */
   readonly tokens: number;
 }
 

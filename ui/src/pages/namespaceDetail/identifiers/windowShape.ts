@@ -15,13 +15,13 @@ export interface ListedWindow {
 export interface WindowShape {
   readonly current: number;
   readonly previous: number;
-  /** What counts against a limit: `current`, and as much of `previous` as still weighs. */
+  /** The use that counts against a limit: `current`, and `previous` by its remaining weight. */
   readonly used: number;
   /** Part of the present window that has passed, 0 to below 1. */
   readonly elapsed: number;
 }
 
-/** What a listed counter has become by `now`: windows that ended meanwhile have moved on, as nothing was used since. */
+/** Computes the windows of a listed counter at `now`. Windows that have ended since move on, because nothing was used since. */
 export const windowShape = ({ duration, current, previous, reset }: ListedWindow, now: number): WindowShape => {
   // A clock that lags behind the service's shows the beginning of the window.
   const time = Math.max(now, reset - duration);

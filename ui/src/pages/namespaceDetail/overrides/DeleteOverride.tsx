@@ -20,7 +20,7 @@ export interface DeleteOverrideProps {
 
 const limited = (matches: number): string =>
   matches === 0
-    ? "No identifier that was seen in the last 24 hours is limited by it."
+    ? "It limits no identifier seen in the last 24 hours."
     : `It limits ${matches.toLocaleString("en")} of the identifiers seen in the last 24 hours.`;
 
 /** Takes an override away: what it limited falls back to the next pattern, or to what each check asks for. */
@@ -38,8 +38,8 @@ export const DeleteOverride = ({ namespace, override, matches, onClose }: Delete
         <code>{override.identifier}</code>: <Int64 value={override.limit} /> per {formatDuration(override.duration)}.
       </p>
       <p>
-        {matches === undefined ? "It is not known how many identifiers it limits." : limited(matches)} They fall back at once to the next
-        pattern that matches, or to the limit that each check asks for.
+        {matches === undefined ? "The number of identifiers that it limits is unknown." : limited(matches)} They fall back at once to the
+        next pattern that matches, or to the limit that each check asks for.
       </p>
       {remove.error !== undefined && <ErrorNote error={remove.error} />}
       <div class="actions">

@@ -21,7 +21,7 @@ const More = ({ count }: { readonly count: number }): JSX.Element | null =>
 
 /** Why it is not known which identifiers were checked; undefined: it is. */
 const whyUnknown = ({ data, error }: SeenIdentifiers): string | undefined =>
-  error === undefined ? (data === undefined ? "Reading what was checked …" : undefined) : `Not known: ${error.message}`;
+  error === undefined ? (data === undefined ? "Loading checked identifiers …" : undefined) : `Not known: ${error.message}`;
 
 /** Which identifiers an override will limit, before it is set (console §3). */
 export const MatchPreviewView = ({ text, overrides, seen }: MatchPreviewViewProps): JSX.Element => {

@@ -18,7 +18,7 @@ import { MatchPreviewView } from "./MatchPreviewView.tsx";
 import { changesOf, draftOf, limitProblem, type OverrideDraft, valuesOf } from "./overrideDraft.ts";
 import type { SeenIdentifiers } from "./seenIdentifiers.ts";
 
-/** What is stored of an identifier, with its ETag; without an override there is neither. */
+/** The stored override of an identifier with its ETag. Without an override there is neither. */
 export interface StoredOverride {
   readonly override?: Override | undefined;
   readonly etag?: string | undefined;
@@ -29,7 +29,7 @@ export interface OverrideFormProps {
   readonly overrides: readonly Override[];
   readonly seen: SeenIdentifiers;
   readonly initial: OverrideDraft;
-  /** What is edited; undefined: a new one, looked up before it is reviewed, since setting replaces (ratelimit §8). */
+  /** The edited override. Undefined: a new one, looked up before the review, since setting replaces (ratelimit §8). */
   readonly edited: StoredOverride | undefined;
   /** It was set, or there is nothing left to edit. */
   readonly onDone: () => void;
@@ -47,7 +47,7 @@ const readStored = async (namespace: string, identifier: string): Promise<Stored
   }
 };
 
-/** Sets an override: previewed while it is typed, reviewed before it is saved, and never over somebody else's change. */
+/** Sets an override: it is previewed while typed, reviewed before it is saved, and never overwrites another editor's change. */
 export const OverrideForm = ({ namespace, overrides, seen, initial, edited, onDone }: OverrideFormProps): JSX.Element => {
   const [draft, setDraft] = useState(initial);
   const [base, setBase] = useState<StoredOverride>(edited ?? {});
@@ -59,7 +59,7 @@ export const OverrideForm = ({ namespace, overrides, seen, initial, edited, onDo
   const changes = changesOf(base.override, draft);
   const set = (name: keyof OverrideDraft) => (value: string) => setDraft((before) => ({ ...before, [name]: value }));
 
-  /** Reads what is stored now and goes on with it. */
+  /** Reads the stored override and continues with it. */
   const lookUp = async (next: "review" | "conflict"): Promise<void> => {
     try {
       setBase(await readStored(namespace.id, draft.identifier));
@@ -112,7 +112,7 @@ export const OverrideForm = ({ namespace, overrides, seen, initial, edited, onDo
             name="identifier"
             value={draft.identifier}
             onChange={set("identifier")}
-            hint="Literal, or a pattern: * stands for any run of characters."
+            hint="A literal identifier, or a pattern: * matches any characters."
             required
             autofocus
           />

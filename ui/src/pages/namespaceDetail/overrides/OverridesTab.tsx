@@ -100,7 +100,7 @@ export const OverridesTab = ({ namespace }: { readonly namespace: NamespaceNames
           const first = create(setOverride.input, { namespace: id, identifier: "premium_*", limit: 1000n, duration: 60_000n });
           return (
             <EmptyState action={button} code={snippet("curl", { method: setOverride, request: first }, location.origin)}>
-              No override: each check is judged by the limit that it asks for.
+              There are no overrides: each check uses the limit that it sends.
             </EmptyState>
           );
         }}

@@ -25,7 +25,7 @@ export const draftOf = ({ identifier, limit, duration }: Values): OverrideDraft 
 export const limitProblem = ({ limit }: OverrideDraft): string | undefined =>
   typeof readInteger(limit) === "bigint" ? undefined : "A whole number; 0 blocks.";
 
-/** What the draft says; a number that cannot be read is left out, or 0 where the service then names the bound. */
+/** Reads the draft. An unreadable number is left out, or 0 where the service then names the bound. */
 export const valuesOf = ({ identifier, limit, duration }: OverrideDraft): { identifier: string; limit?: bigint; duration: bigint } => {
   const [readLimit, read] = [readInteger(limit), readDuration(duration)];
   return {

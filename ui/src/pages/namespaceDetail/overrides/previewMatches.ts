@@ -4,7 +4,7 @@ interface HasIdentifier {
   readonly identifier: string;
 }
 
-/** What setting an override would do to identifiers. */
+/** The effect of an override on identifiers. */
 export interface MatchPreview {
   /** Those that it would limit, and the override that does it now; undefined: none. */
   readonly applies: readonly { readonly identifier: string; readonly instead: string | undefined }[];

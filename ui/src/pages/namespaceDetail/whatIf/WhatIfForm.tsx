@@ -29,13 +29,13 @@ const within = (read: bigint | undefined | "invalid", least: number): number | u
 /** Tries a limit out on checks; what is tried is in the URL. */
 export const WhatIfForm = ({ namespaceId, events, forbidden, onOverride }: WhatIfFormProps): JSX.Element => {
   const query = queryParams.value;
-  // What most of the checks were judged by, until something else is chosen.
+  // The most frequent duration, until the person chooses another one.
   const usual = useMemo(() => usualDuration(events), [events]);
   const usualLimit = useMemo(() => mostFrequent(events.map((event) => event.limit)) ?? 10, [events]);
   const [identifier, setIdentifier] = useState(query.get("pattern") ?? "*");
   const [limit, setLimit] = useState(query.get("limit") ?? String(usualLimit));
   const [duration, setDuration] = useState(query.get("duration") ?? String(usual));
-  // The slider stays as long as it was when it was grasped.
+  // The slider keeps its length while the person drags it.
   const [longest] = useState(() => Math.max(20, 3 * Math.max(usualLimit, within(readInteger(limit), 0) ?? 0)));
   const matching = useMemo(() => checksOf(events, identifier), [events, identifier]);
   const tried = { limit: within(readInteger(limit), 0) ?? usualLimit, duration: within(readDuration(duration), 1000) ?? usual };
@@ -101,7 +101,7 @@ export const WhatIfForm = ({ namespaceId, events, forbidden, onOverride }: WhatI
               setQueryParams({ pattern: undefined, limit: undefined, duration: undefined });
             }}
           >
-            As it was
+            Actual
           </Button>
         </div>
       </form>

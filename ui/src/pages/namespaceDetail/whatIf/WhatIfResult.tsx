@@ -28,7 +28,7 @@ const columns = (namespaceId: string, most: number): readonly Column<Row>[] => [
 
 const count = (value: number): string => value.toLocaleString("en");
 
-/** Who would have been denied, over time and by identifier. */
+/** The identifiers that would have been denied, over time and by identifier. */
 export const WhatIfResult = ({ namespaceId, result }: { readonly namespaceId: string; readonly result: Replay }): JSX.Element => {
   const { checks, deniedThen, deniedNow, identifiers, minutes } = result;
   const lines = useMemo(
@@ -52,9 +52,9 @@ export const WhatIfResult = ({ namespaceId, result }: { readonly namespaceId: st
         ({((100 * deniedNow) / checks).toFixed(1)} %), of {count(hit)} of {count(identifiers.length)} identifiers. As it happened:{" "}
         {count(deniedThen)}.
       </p>
-      <LazyChart title="Denied checks a minute" {...lines} />
+      <LazyChart title="Denied checks per minute" {...lines} />
       <DataTable
-        label="Who would have been denied"
+        label="Identifiers that would have been denied"
         columns={columns(namespaceId, most)}
         rows={identifiers}
         rowKey={({ identifier }) => identifier}

@@ -47,7 +47,7 @@ const NewOverride = ({ namespace, initial, onClose }: NewOverrideProps): JSX.Ele
   );
 };
 
-/** What another limit would have done to the checks of the last hour. */
+/** Applies another limit to the checks of the last hour. */
 export const WhatIfTab = ({ namespace }: { readonly namespace: NamespaceNames }): JSX.Element => {
   const { id } = namespace;
   const unseen = unseenBy(AnalyticsService.method.getRatelimits, { ids: { namespace_id: id } });
@@ -61,7 +61,7 @@ export const WhatIfTab = ({ namespace }: { readonly namespace: NamespaceNames })
         action={<Button onClick={lastHour.reload}>Read again</Button>}
         code={snippet("curl", { method: limit, request: check }, location.origin)}
       >
-        No limit of this namespace was checked in the last hour: there is nothing to replay.
+        No limit of this namespace was checked in the last hour, so there is nothing to replay.
       </EmptyState>
     );
   };
@@ -77,7 +77,7 @@ export const WhatIfTab = ({ namespace }: { readonly namespace: NamespaceNames })
               These are the last {events.length.toLocaleString("en")} checks, since <Time at={events[0]?.time} />.{" "}
             </>
           )}
-          All checks are replayed with one limit and one window, and the windows begin empty. Clients that were denied may have waited or
+          All checks are replayed with one limit and one window, and the windows start empty. Clients that were denied may have waited or
           asked again: the replay cannot know. The budget chunks that nodes take are not replayed.
         </p>
       </>

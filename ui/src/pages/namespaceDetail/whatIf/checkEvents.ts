@@ -8,7 +8,7 @@ import type { CheckEvent } from "./replay.ts";
 /** A check with the limit that judged it. */
 export interface JudgedCheck extends CheckEvent {
   readonly limit: number;
-  /** End of the window in which it was judged, Unix ms. */
+  /** End of its window, Unix ms. */
   readonly reset: number;
 }
 
@@ -51,7 +51,7 @@ export const checksOf = (events: readonly JudgedCheck[], pattern: string): reado
   return events.filter(({ identifier }) => match(identifier) !== undefined);
 };
 
-/** What occurs most; undefined: nothing does. */
+/** The most frequent value. Undefined: there are no values. */
 export const mostFrequent = (values: readonly number[]): number | undefined => {
   const counts = new Map<number, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);

@@ -66,8 +66,8 @@ const added = (before: Denials | undefined, { passed }: CheckEvent, passes: bool
 });
 
 /**
- * Who would have been denied: replays checks under another limit, each identifier on a counter of its own, all of which are empty at
- * the beginning. In slices, so that the page stays usable. Budget that nodes take in chunks is not replayed.
+ * Replays checks under another limit to find which would have been denied. Each identifier has its own counter, which starts empty.
+ * It works in slices, so that the page stays responsive. Budget that nodes take in chunks is not replayed.
  * @param events ascending by time
  * @returns undefined when it was aborted
  */

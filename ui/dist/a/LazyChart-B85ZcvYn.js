@@ -1,2 +1,0 @@
-const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["a/Chart-99DSv0ZC.js","a/call-DypGT2oT.js","a/common-Ba0NfRwz.js","a/index-DxIN7M3Q.js","a/index-BAJSiUHX.css","a/form-Bd4OUXVZ.js","a/Chart-CnsZ1jie.css"])))=>i.map(i=>d[i]);
-import{m as e,s as t}from"./index-DxIN7M3Q.js";var n=t(async()=>(await e(async()=>{let{Chart:e}=await import(`./Chart-99DSv0ZC.js`);return{Chart:e}},__vite__mapDeps([0,1,2,3,4,5,6]))).Chart,14);export{n as t};

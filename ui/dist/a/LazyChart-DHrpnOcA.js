@@ -1,0 +1,2 @@
+const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["a/Chart-DBER_CIP.js","a/call-Cuk1pMab.js","a/common-Db718V1g.js","a/index-bkfrRHQR.js","a/index-BAJSiUHX.css","a/form-BZT4QIoA.js","a/Chart-CnsZ1jie.css"])))=>i.map(i=>d[i]);
+import{m as e,s as t}from"./index-bkfrRHQR.js";var n=t(async()=>(await e(async()=>{let{Chart:e}=await import(`./Chart-DBER_CIP.js`);return{Chart:e}},__vite__mapDeps([0,1,2,3,4,5,6]))).Chart,14);export{n as t};

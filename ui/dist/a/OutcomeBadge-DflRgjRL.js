@@ -1,0 +1,1 @@
+import{T as e}from"./index-bkfrRHQR.js";var t=new Set([`VALID`,`PASSED`,`passed`,`success`,`enabled`,`healthy`]),n=({outcome:n})=>{let r=t.has(n);return e(`span`,{class:`badge ${r?`good`:`bad`}`,children:[e(`span`,{"aria-hidden":`true`,children:r?`✓`:`✕`}),` `,n]})};export{n as t};

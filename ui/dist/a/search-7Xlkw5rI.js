@@ -1,1 +1,0 @@
-import{a as e}from"./keys_pb-BpV28re6.js";import{R as t}from"./common-Ba0NfRwz.js";import{t as n}from"./call-DypGT2oT.js";var r=async(r,i)=>{t(e.method.searchKeys);let{message:a}=await n(e.method.searchKeys,{query:r,limit:5n},{signal:i});return a.data.map(({keyId:e,name:t})=>({label:t??e,detail:e,href:`/ui/keys/${encodeURIComponent(e)}`}))};export{r as search};

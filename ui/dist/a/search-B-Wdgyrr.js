@@ -1,1 +1,0 @@
-import{t as e}from"./apis_pb-CpIQgmII.js";import{R as t}from"./common-Ba0NfRwz.js";import{t as n}from"./call-DypGT2oT.js";var r=async(r,i)=>{t(e.method.listApis);let{message:a}=await n(e.method.listApis,{search:r,limit:5n},{signal:i});return a.data.map(({id:e,name:t})=>({label:t,detail:e,href:`/ui/apis/${encodeURIComponent(e)}`}))};export{r as search};

@@ -1,0 +1,1 @@
+import{t as e}from"./permissions_pb-yTPfq6Gf.js";import{t}from"./call-Cuk1pMab.js";var n=async(n,r)=>{let{message:i}=await t(e.method.listRoles,{search:n,limit:5n},{signal:r});return i.data.map(({id:e,name:t})=>({label:t,detail:e,href:`/ui/access?role=${encodeURIComponent(e)}`}))};export{n as search};

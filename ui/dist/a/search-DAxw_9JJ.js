@@ -1,1 +1,0 @@
-import{t as e}from"./ratelimit_pb-BrPXCPtH.js";import{R as t}from"./common-Ba0NfRwz.js";import{t as n}from"./call-DypGT2oT.js";var r=async(r,i)=>{t(e.method.listNamespaces);let{message:a}=await n(e.method.listNamespaces,{search:r,limit:5n},{signal:i});return a.data.map(({id:e,name:t})=>({label:t,detail:e,href:`/ui/limits/${encodeURIComponent(e)}`}))};export{r as search};

@@ -1,0 +1,1 @@
+import{t as e}from"./ratelimit_pb-DiiCeePp.js";import{R as t}from"./common-Db718V1g.js";import{t as n}from"./call-Cuk1pMab.js";var r=async(r,i)=>{t(e.method.listNamespaces);let{message:a}=await n(e.method.listNamespaces,{search:r,limit:5n},{signal:i});return a.data.map(({id:e,name:t})=>({label:t,detail:e,href:`/ui/limits/${encodeURIComponent(e)}`}))};export{r as search};

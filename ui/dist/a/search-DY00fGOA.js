@@ -1,1 +1,0 @@
-import{t as e}from"./identities_pb-9_IrSo2B.js";import{t}from"./call-DypGT2oT.js";import{t as n}from"./identityPath-CEc4pjwZ.js";var r=async(r,i)=>{let{message:a}=await t(e.method.listIdentities,{search:r,limit:5n},{signal:i});return a.data.map(e=>({label:e.externalId,detail:e.id,href:n(e)}))};export{r as search};

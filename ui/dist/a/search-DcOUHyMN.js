@@ -1,1 +1,0 @@
-import{t as e}from"./permissions_pb-C0iyKv_7.js";import{t}from"./call-DypGT2oT.js";var n=async(n,r)=>{let{message:i}=await t(e.method.listRoles,{search:n,limit:5n},{signal:r});return i.data.map(({id:e,name:t})=>({label:t,detail:e,href:`/ui/access?role=${encodeURIComponent(e)}`}))};export{n as search};

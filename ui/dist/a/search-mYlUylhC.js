@@ -1,0 +1,1 @@
+import{a as e}from"./keys_pb-B6vagKqB.js";import{R as t}from"./common-Db718V1g.js";import{t as n}from"./call-Cuk1pMab.js";var r=async(r,i)=>{t(e.method.searchKeys);let{message:a}=await n(e.method.searchKeys,{query:r,limit:5n},{signal:i});return a.data.map(({keyId:e,name:t})=>({label:t??e,detail:e,href:`/ui/keys/${encodeURIComponent(e)}`}))};export{r as search};

@@ -1,0 +1,1 @@
+import{y as e}from"./index-bkfrRHQR.js";var t=(t,n)=>e({start:String(Math.floor(t)),end:String(Math.ceil(n)),range:void 0},{replace:!1});export{t};

@@ -1,1 +1,0 @@
-import{y as e}from"./index-DxIN7M3Q.js";var t=(t,n)=>e({start:String(Math.floor(t)),end:String(Math.ceil(n)),range:void 0},{replace:!1});export{t};

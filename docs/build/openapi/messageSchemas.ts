@@ -11,7 +11,7 @@ import {
   Wrapper,
   wrapper,
 } from "../../../gen/latchkey/v2/options_pb.ts";
-import { fieldDefault } from "../../../src/features/calls/fieldDefault.ts";
+import { fieldDefault } from "../../../src/platform/rpc/description/fieldDefault.ts";
 import { idBounds, idPrefixes } from "../../../src/platform/base/ids.ts";
 import { crossRuleIds, integerRules, listRules, rulesOfField, textRules } from "../../../src/platform/codec/rules/annotations.ts";
 import { plainComment } from "../../../src/platform/rpc/description/plainComment.ts";

@@ -1,7 +1,7 @@
 import type { DescField } from "@bufbuild/protobuf";
 import { invalidInput } from "../../platform/base/errors.ts";
+import { integerOrDefault } from "../../platform/rpc/description/fieldDefault.ts";
 import type { Page, PageRequest } from "../../platform/storage/repositories/shared/page.ts";
-import { integerOrDefault } from "./fieldDefault.ts";
 import { openCursor, sealCursor } from "./sealedCursor.ts";
 
 /** The fields that requests of lists share (protocol §10). */

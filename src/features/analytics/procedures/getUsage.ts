@@ -4,8 +4,8 @@ import {
   UsageGranularity,
   UsageOrder,
 } from "../../../../gen/latchkey/v2/analytics_pb.ts";
+import { fieldDefault, integerOrDefault } from "../../../platform/rpc/description/fieldDefault.ts";
 import type { Procedure } from "../../calls/call.ts";
-import { fieldDefault, integerOrDefault } from "../../calls/fieldDefault.ts";
 import type { Granularity, UsageField, UsageQuestion } from "../usage/question.ts";
 import { readFilter, readKind } from "./readKind.ts";
 import type { AnalyticsDeps } from "./readScope.ts";

@@ -1,6 +1,6 @@
 import { TailRequestSchema, type TailResponseSchema } from "../../../../gen/latchkey/v2/analytics_pb.ts";
+import { integerOrDefault } from "../../../platform/rpc/description/fieldDefault.ts";
 import type { Procedure } from "../../calls/call.ts";
-import { integerOrDefault } from "../../calls/fieldDefault.ts";
 import { readFilter, readKind } from "./readKind.ts";
 import type { AnalyticsDeps } from "./readScope.ts";
 

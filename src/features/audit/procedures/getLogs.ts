@@ -7,10 +7,10 @@ import {
 } from "../../../../gen/latchkey/v2/audit_pb.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
 import { invalidInput, type Violation } from "../../../platform/base/errors.ts";
+import { integerOrDefault } from "../../../platform/rpc/description/fieldDefault.ts";
 import type { AuditLogDocument } from "../../../platform/storage/port/documents.ts";
 import { readRfc3339, showRfc3339 } from "../../../platform/util/rfc3339.ts";
 import type { Procedure } from "../../calls/call.ts";
-import { integerOrDefault } from "../../calls/fieldDefault.ts";
 import type { AuditEventName } from "../auditEvent.ts";
 import type { AuditFilter } from "../auditFilter.ts";
 import { type FindEventsDeps, findEvents } from "../findEvents.ts";

@@ -5,10 +5,10 @@ import {
   type VerifyChainResponseSchema,
 } from "../../../../gen/latchkey/v2/audit_pb.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
+import { integerOrDefault } from "../../../platform/rpc/description/fieldDefault.ts";
 import type { AuditStub } from "../../../platform/storage/port/auditEvents.ts";
 import { showRfc3339 } from "../../../platform/util/rfc3339.ts";
 import type { Procedure } from "../../calls/call.ts";
-import { integerOrDefault } from "../../calls/fieldDefault.ts";
 import type { AuditLogRepository } from "../auditLogRepository.ts";
 import { checkChain } from "../checkChain.ts";
 import { showSequence } from "../showSequence.ts";

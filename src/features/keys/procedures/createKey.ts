@@ -1,11 +1,11 @@
 import { CreateKeyRequestSchema, type CreateKeyResponseSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { requirePermissions } from "../../../platform/authorization/authorization.ts";
+import { integerOrDefault } from "../../../platform/rpc/description/fieldDefault.ts";
 import type { ApisRepository } from "../../apis/apisRepository.ts";
 import { findApi } from "../../apis/findApi.ts";
 import { resource } from "../../audit/auditEvent.ts";
 import { auditSource } from "../../calls/auditSource.ts";
 import type { Procedure } from "../../calls/call.ts";
-import { integerOrDefault } from "../../calls/fieldDefault.ts";
 import { create } from "../../calls/mutations.ts";
 import type { IdentitiesRepository } from "../../identities/identitiesRepository.ts";
 import { linkIdentity } from "../../identities/linkIdentity.ts";

@@ -1,6 +1,6 @@
 import { type ExplainRequest, VerifyKeyRatelimitSchema, type VerifyKeyRequest } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import { integerOrDefault } from "../../../platform/rpc/description/fieldDefault.ts";
 import { rememberLatest } from "../../../platform/util/rememberLatest.ts";
-import { integerOrDefault } from "../../calls/fieldDefault.ts";
 import { type PermissionQuery, parsePermissionQuery } from "../../permissions/permissionQuery.ts";
 import type { RequestedLimit, VerificationRequest } from "../verifiable.ts";
 import type { AskedVerification } from "../verify.ts";

@@ -2,8 +2,8 @@ import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbui
 import { StructSchema } from "@bufbuild/protobuf/wkt";
 import { comments } from "../../../../gen/latchkey/v2/comments.ts";
 import { json_names, secret, Wrapper, wrapper } from "../../../../gen/latchkey/v2/options_pb.ts";
-import { fieldDefault } from "../../../features/calls/fieldDefault.ts";
 import { rulesOfField } from "../../codec/rules/annotations.ts";
+import { fieldDefault } from "./fieldDefault.ts";
 
 /**
  * What a value is. `time` is an integer in Unix milliseconds, `timestamp` a text of RFC 3339, `duration` an integer in

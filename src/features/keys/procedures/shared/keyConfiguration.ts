@@ -5,6 +5,7 @@ import {
   CreateKeyRequestSchema,
   type MigrateKey,
 } from "../../../../../gen/latchkey/v2/keys_pb.ts";
+import { fieldDefault } from "../../../../platform/rpc/description/fieldDefault.ts";
 import type { AuditEvent, AuditResource } from "../../../../platform/storage/port/auditEvents.ts";
 import type {
   ApiDocument,
@@ -16,7 +17,6 @@ import type {
 import { newDocument } from "../../../../platform/storage/repositories/shared/audited.ts";
 import { textOf } from "../../../../platform/util/jsonText.ts";
 import { type AuditSource, auditEvent, resource } from "../../../audit/auditEvent.ts";
-import { fieldDefault } from "../../../calls/fieldDefault.ts";
 import { storeRatelimits } from "../../../calls/storedRatelimits.ts";
 import { nameKeyOf } from "../../keySearchRepository.ts";
 

@@ -1,5 +1,5 @@
 import { LimitRequestSchema } from "../../../../../gen/latchkey/v2/ratelimit_pb.ts";
-import { integerOrDefault } from "../../../calls/fieldDefault.ts";
+import { integerOrDefault } from "../../../../platform/rpc/description/fieldDefault.ts";
 import type { Check } from "../../check.ts";
 import { counterKey } from "../../counterKey.ts";
 import type { CachedNamespace } from "../../namespaceCache.ts";

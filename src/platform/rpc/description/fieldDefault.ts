@@ -1,7 +1,7 @@
 import { type DescField, getOption, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { default_value } from "../../../gen/latchkey/v2/options_pb.ts";
-import { oncePer } from "../../platform/util/oncePer.ts";
+import { default_value } from "../../../../gen/latchkey/v2/options_pb.ts";
+import { oncePer } from "../../util/oncePer.ts";
 
 /**
  * Reads the value that a field of a request has when it is left out, as /v2 JSON. Undefined: the field has no such value. Only

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inTurns } from "../../src/platform/codec/largeMessages.ts";
+import { createTurns, inTurns } from "../../src/platform/codec/largeMessages.ts";
 
 const caller = (...path: string[]) => ({ path, signal: undefined });
 
@@ -32,6 +32,59 @@ test("each step of a large message has a turn of the event loop of its own", asy
   await inTurns(caller("a"), work("a", 5, done));
   isOver = true;
   expect(done.join("")).not.toContain("aa");
+});
+
+/** A clock that only the work and the waiting move; `waits` are the milliseconds that passed between steps. */
+const createHeldTurns = () => {
+  let now = 0;
+  const waits: number[] = [];
+  const pass = (milliseconds: number): void => {
+    now += milliseconds;
+  };
+  const turns = createTurns({ monotonic: () => now }, async (milliseconds) => {
+    waits.push(milliseconds);
+    pass(milliseconds);
+  });
+  /** Work whose steps take so many milliseconds each. */
+  function* lasting(...steps: number[]): Generator<void, void> {
+    for (const [i, milliseconds] of steps.entries()) {
+      if (i > 0) yield;
+      pass(milliseconds);
+    }
+  }
+  return { turns, waits, pass, lasting };
+};
+
+test("after each step of a large message others have as long as it took, before the next message, too", async () => {
+  const { turns, waits, lasting } = createHeldTurns();
+  await Promise.all([turns(caller("a"), lasting(30, 5)), turns(caller("b"), lasting(7, 0))]);
+  expect(waits).toEqual([0, 30, 5, 7]);
+});
+
+test("a large message that comes later than that waits for nothing", async () => {
+  const { turns, waits, pass, lasting } = createHeldTurns();
+  await turns(caller("a"), lasting(30));
+  pass(100);
+  await turns(caller("a"), lasting(1));
+  expect(waits).toEqual([0, 0]);
+});
+
+test("a process that was stopped within a step rests no longer than 250 ms", async () => {
+  const { turns, waits, lasting } = createHeldTurns();
+  await turns(caller("a"), lasting(3_600_000, 0));
+  expect(waits).toEqual([0, 250]);
+});
+
+test("a step that fails is followed by a rest as well", async () => {
+  const { turns, waits, pass, lasting } = createHeldTurns();
+  // biome-ignore lint/correctness/useYield: it fails in its first step
+  function* fail(): Generator<void, void> {
+    pass(20);
+    throw new Error("broken");
+  }
+  await expect(turns(caller("a"), fail())).rejects.toThrow("broken");
+  await turns(caller("a"), lasting(0));
+  expect(waits).toEqual([0, 20]);
 });
 
 test("a task whose caller has gone is not started, or not continued", async () => {

@@ -18,13 +18,9 @@ export const heldText = (value: object): string | undefined => (value as Held)[t
 /** The compact text of a JSON object. */
 export const textOf = (value: object): string => heldText(value) ?? JSON.stringify(value);
 
-/** The same, for an object that does not change any more: its text is made once. */
-export const keepText = (value: object): string => {
-  const held = heldText(value);
-  if (held !== undefined) return held;
-  const json = JSON.stringify(value);
+/** Keeps with an object that does not change any more its compact text, so that it is written once. */
+export const holdText = (value: object, json: string): void => {
   Object.defineProperty(value, text, { value: json });
-  return json;
 };
 
 /** Stored metadata as responses show it: absent when there is none or when it is empty. It stays text. */

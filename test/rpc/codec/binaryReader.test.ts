@@ -7,12 +7,23 @@ import { CreateIdentityRequestSchema } from "../../../gen/latchkey/v2/identities
 import { VerifyKeyRequestSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { binaryReader } from "../../../src/platform/codec/binary/binaryReader.ts";
 import { BodyReader } from "../../../src/platform/codec/binary/bodyReader.ts";
+import { boundBinary } from "../../../src/platform/codec/binary/boundBinary.ts";
+import { boundJson } from "../../../src/platform/codec/json/boundJson.ts";
 import { codePoint } from "../../support/codePoint.ts";
 import { sized } from "../../support/sized.ts";
 import { anyMessage } from "./messageArbitrary.ts";
 import { requests } from "./services.ts";
 
-const ours = (desc: DescMessage, bytes: Uint8Array): unknown => binaryReader(desc)(new BodyReader(bytes));
+/** The number of values in a body. */
+const countValues = (desc: DescMessage, bytes: Uint8Array): number => {
+  const reader = new BodyReader(bytes);
+  boundBinary(desc)(reader);
+  return reader.values;
+};
+const ours = (desc: DescMessage, bytes: Uint8Array): unknown => {
+  countValues(desc, bytes);
+  return binaryReader(desc)(new BodyReader(bytes));
+};
 const library = (desc: DescMessage, bytes: Uint8Array): unknown =>
   fromBinary(desc, bytes, { readUnknownFields: false, recursionLimit: 10_000 });
 const outcome = (read: typeof ours, desc: DescMessage, bytes: Uint8Array): unknown => {
@@ -123,14 +134,19 @@ describe("the values of a body are bounded", () => {
   });
 
   test("a value within metadata counts as one, as in JSON", () => {
-    const count = (value: object): number => {
-      const bytes = toBinary(CreateIdentityRequestSchema, create(CreateIdentityRequestSchema, { meta: value as never }));
-      const reader = new BodyReader(bytes);
-      binaryReader(CreateIdentityRequestSchema)(reader);
-      return reader.values;
-    };
+    const count = (value: object): number =>
+      countValues(
+        CreateIdentityRequestSchema,
+        toBinary(CreateIdentityRequestSchema, create(CreateIdentityRequestSchema, { meta: value as never })),
+      );
     expect(count({})).toBe(2);
     expect(count({ a: [1, "x", null, true, [], {}], b: { c: 1 } })).toBe(2 + 9);
+    const meta = fc.dictionary(fc.string({ unit: codePoint }), fc.jsonValue({ stringUnit: codePoint }));
+    fc.assert(
+      fc.property(meta, (value) => {
+        expect(count(value)).toBe(boundJson(Buffer.from(JSON.stringify({ value })), 100_000).values);
+      }),
+    );
   });
 });
 

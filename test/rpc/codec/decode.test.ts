@@ -459,6 +459,8 @@ describe("meta", () => {
   test("[protocol §3] 1000 levels are accepted, more are refused without an overflow", () => {
     expect(withMeta(nested(1000))).toEqual([]);
     expect(withMeta(nested(1001))).toEqual(["body.meta: is nested more than 1000 levels deep"]);
+    expect(withMeta(`{"a":[${nested(998)},${nested(998)}],"b":${nested(999)},"c":[]}`)).toEqual([]);
+    expect(withMeta(`{"a":[${nested(998)},${nested(999)}]}`)).toEqual(["body.meta: is nested more than 1000 levels deep"]);
     expect(withMeta(`{"a":${"[".repeat(200_000)}${"]".repeat(200_000)}}`)).toHaveLength(1);
   });
 

@@ -8,29 +8,43 @@ import type { Read, Reader, Writer } from "../json/jsonForm.ts";
 import { inTurns, writeInTurns } from "../largeMessages.ts";
 import { type Finding, prefixFindings } from "../rules/findings.ts";
 import { validator } from "../rules/validator.ts";
-import { chargeValues, mostValues, tooManyValues } from "../valueBound.ts";
+import { chargeValues, freeValues, mostValues, tooManyValues } from "../valueBound.ts";
 import { binaryEncoder } from "./binaryEncoder.ts";
 import { binaryReader } from "./binaryReader.ts";
 import { BodyReader } from "./bodyReader.ts";
+import { boundBinary } from "./boundBinary.ts";
 
 type Parsed = { readonly message: MessageShape<DescMessage> } | { readonly violation: Violation };
 
-/** Compiles the reading of a message's binary form, its rules included (grpc §2): decodes within bounds, then validates. */
+/** Compiles the reading of a message's binary form, its rules included (grpc §2): bounds, decodes, then validates. */
 export const messageReader: (desc: DescMessage) => Read = oncePer((desc: DescMessage): Read => {
   const validate = validator(messageShape(desc));
+  const countValues = boundBinary(desc);
   const read = binaryReader(desc);
+  // Without the library's text: that quotes values, which may be secrets.
+  const noMessage: Violation = { location: "body", message: `not a message ${desc.typeName}` };
 
-  const parse = (body: Buffer, owner: Reader): Parsed => {
+  /** Bounds a body before it is decoded. Throws when its caller has had its share. */
+  const bound = (body: Buffer, owner: Reader): Violation | undefined => {
+    // Each value takes a byte at least.
+    if (body.length <= freeValues) return undefined;
     const reader = new BodyReader(body);
-    let message: MessageShape<DescMessage>;
     try {
-      message = read(reader) as MessageShape<DescMessage>;
+      countValues(reader);
     } catch {
-      // Without the library's text: that quotes values, which may be secrets.
-      return { violation: reader.values > mostValues ? tooManyValues : { location: "body", message: `not a message ${desc.typeName}` } };
+      return reader.values > mostValues ? tooManyValues : noMessage;
     }
     chargeValues(reader.values, owner);
-    return { message };
+    return undefined;
+  };
+
+  const parse = (body: Buffer, violation: Violation | undefined): Parsed => {
+    if (violation !== undefined) return { violation };
+    try {
+      return { message: read(new BodyReader(body)) as MessageShape<DescMessage> };
+    } catch {
+      return { violation: noMessage };
+    }
   };
 
   const finish = (parsed: Parsed): Decoded<DescMessage> => {
@@ -41,15 +55,17 @@ export const messageReader: (desc: DescMessage) => Read = oncePer((desc: DescMes
     return { message: parsed.message, violations: findings };
   };
 
-  function* readLarge(body: Buffer, reader: Reader): Generator<void, Decoded<DescMessage>> {
-    const parsed = parse(body, reader);
+  function* readLarge(body: Buffer, owner: Reader): Generator<void, Decoded<DescMessage>> {
+    const violation = bound(body, owner);
+    yield;
+    const parsed = parse(body, violation);
     yield;
     const decoded = finish(parsed);
     yield;
     return decoded;
   }
 
-  return (body, reader) => (body.length > smallBodyBytes ? inTurns(reader, readLarge(body, reader)) : finish(parse(body, reader)));
+  return (body, owner) => (body.length > smallBodyBytes ? inTurns(owner, readLarge(body, owner)) : finish(parse(body, bound(body, owner))));
 });
 
 /** Writes an answer in Protobuf's binary form: at once when it is short, else in its caller's turn; whoever still waits for it. */

@@ -59,7 +59,7 @@ const fieldReader = (field: DescField): FieldReader => {
           : (message, reader) => {
               const items = message[localName] as unknown[];
               const end = reader.end();
-              for (; reader.pos < end; reader.countValue()) items.push(read(reader, undefined));
+              while (reader.pos < end) items.push(read(reader, undefined));
               reader.expectEnd(end);
             },
     };
@@ -89,7 +89,6 @@ const fieldsReader = oncePer((desc: DescMessage): ReadFields => {
   return (message, reader, end) => {
     while (reader.pos < end) {
       const [number, wireType] = reader.tag();
-      reader.countValue();
       const field = fields.get(number);
       if (field?.wireType === wireType) field.read(message, reader);
       else if (field?.readPacked !== undefined && wireType === LengthDelimited) field.readPacked(message, reader);
@@ -100,9 +99,9 @@ const fieldsReader = oncePer((desc: DescMessage): ReadFields => {
 });
 
 /**
- * Compiles the reading of a request's binary form: as the library's `fromBinary`, unknown fields left out, but within the bounds
- * of a body. A Struct is read as the object that it is, in a third of the library's time, and merged in linear time when it comes
- * in parts. Throws for what is no message, or has too many values.
+ * Compiles the reading of a request's binary form: as the library's `fromBinary`, unknown fields left out. A Struct is read as the
+ * object that it is, in a third of the library's time, and merged in linear time when it comes in parts. Does not bound the number of
+ * values: `boundBinary` comes first. Throws for what is no message.
  */
 export const binaryReader = (desc: DescMessage): ((reader: BodyReader) => object) => {
   const read = fieldsReader(desc);

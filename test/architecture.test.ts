@@ -17,7 +17,7 @@ const platform: Readonly<Record<string, readonly string[]>> = {
   config: ["authorization", "base", "secrets"],
   http: ["base", "fairness", "util"],
   codec: ["base", "fairness", "http", "util"],
-  rpc: ["authorization", "base", "codec", "fairness", "http", "secrets", "storage", "telemetry"],
+  rpc: ["authorization", "base", "codec", "fairness", "http", "secrets", "storage", "telemetry", "util"],
   documentation: ["http", "rpc", "util"],
 };
 

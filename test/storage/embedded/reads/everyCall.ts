@@ -1,6 +1,6 @@
 import { aroundCounters } from "../../../../src/storage/decorators/aroundCounters.ts";
 import { auditedCollections } from "../../../../src/storage/port/auditedCollections.ts";
-import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/storage/port/baseDocument.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/storage/port/baseDocument.ts";
 import type { Counters } from "../../../../src/storage/port/counters.ts";
 import type { Store } from "../../../../src/storage/port/store.ts";
 import { sweptCollections } from "../../../../src/storage/port/sweptCollections.ts";
@@ -156,7 +156,7 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     listPending: (log) => log.listPending(),
     findPending: (log) => Promise.all(auditedCollections.map((collection) => log.findPending(collection, 200))),
     listPendingMarks: (log) => Promise.all(auditedCollections.map((collection) => log.listPendingMarks(collection, 1_000))),
-    settle: async (log) => log.settle("keys", (await log.findPending("keys", 1))[0] as AuditedDocument),
+    settle: async (log) => log.settle("keys", await log.findPending("keys", 200)),
   },
   backfills: {
     find: (backfills) => backfills.find(),

@@ -1,8 +1,8 @@
 /**
  * `npm run bench [-- --seconds N] [--rounds N] [--keys N] [--json]`: how fast verification, rate limits and the rest are
  * on this machine, beside bare servers that do nothing. Asserts nothing. Every round loads each target once, so that a
- * noisy minute hits all of them; the table shows each target's median round. With MONGODB_URL rate limits are measured
- * on that server, too, in a database of their own.
+ * noisy minute hits all of them; the table shows each target's median round. With MONGODB_URL rate limits, credits and the
+ * creation of keys are measured on that server, too, in a database of their own.
  */
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
@@ -10,13 +10,12 @@ import { formatTable } from "../src/platform/util/table.ts";
 import { callOnce, clientOf } from "./load.ts";
 import { measureSteady, type Steady } from "./measureSteady.ts";
 import { type Measurement, measureTarget, medianBy } from "./measureTarget.ts";
+import { mongoTargets } from "./mongoTargets.ts";
 import { heldUpCells, heldUpHeader } from "./pausesOf.ts";
 import { isInstalled, isPinned } from "./processes.ts";
 import { rpcTargets } from "./rpcTargets.ts";
 import {
-  limitTargets,
   populatedTargets,
-  type Served,
   serviceTargets,
   shapes,
   startAt,
@@ -47,9 +46,8 @@ const say = (text: string): void => console.error(text);
 say(`preparing a store of ${keys.toLocaleString("en")} keys`);
 const service = await startBenchService();
 const populated = await startPopulatedService(keys);
-type Started = Served & { readonly stop: () => Promise<void> };
 const { MONGODB_URL: mongodbUrl } = process.env;
-const onMongo: Started | undefined = mongodbUrl === undefined ? undefined : await startAt(mongodbUrl);
+const onMongo = mongodbUrl === undefined ? undefined : await startAt(mongodbUrl);
 const ofService = [...serviceTargets(service), ...rpcTargets(service)];
 const named = (name: string): Target => {
   const found = ofService.find((target) => target.name === name);
@@ -64,17 +62,9 @@ const targets = [
   ...echoes,
   ...ofService,
   ...populatedTargets(populated, keys),
-  ...(onMongo === undefined ? [] : limitTargets(onMongo, "MongoDB")),
+  ...(onMongo === undefined ? [] : await mongoTargets(onMongo)),
 ];
-for (const { call } of targets) {
-  const first =
-    call.vary === undefined
-      ? call.body
-      : Buffer.from(Buffer.from(call.body, "base64").toString().replace(call.vary.digits, "0".repeat(call.vary.digits.length))).toString(
-          "base64",
-        );
-  await callOnce({ ...call, body: first });
-}
+for (const { call } of targets) await callOnce(call);
 
 const servers = [...new Set(targets.map(({ server }) => server))];
 

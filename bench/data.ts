@@ -19,7 +19,7 @@ import { systemClock } from "../src/platform/base/clock.ts";
 import { formatTable } from "../src/platform/util/table.ts";
 import { digestEvents, loadEvents } from "./analyticsEvents.ts";
 import { dropMongoDatabase, freshMongoUrl } from "./harness/mongoDatabases.ts";
-import { registerMigration } from "./registerMigration.ts";
+import { registerMigration } from "./runCommand.ts";
 import { runMeasured } from "./runMeasured.ts";
 import { type Served, serve } from "./targets.ts";
 
@@ -108,7 +108,7 @@ const repeatedly = async <T>(work: () => Promise<T>): Promise<T> => {
 /** Fills a service with keys, and makes counts of rate limits. */
 const fill = async ({ call }: Served, dataDir: string): Promise<void> => {
   const { apiId } = await call<{ apiId: string }>("apis.createApi", { name: "bench" });
-  const migrationId = registerMigration(dataDir);
+  const migrationId = registerMigration({ DATA_DIR: dataDir });
   for (const slug of ["documents.read", "documents.write"]) await call("permissions.createPermission", { name: slug, slug });
   for (const name of ["reader", "writer", "admin"]) {
     await call("permissions.createRole", {

@@ -8,7 +8,7 @@ import { hash, randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import { parseArgs } from "node:util";
 import { systemClock } from "../src/platform/base/clock.ts";
-import { registerMigration } from "./registerMigration.ts";
+import { registerMigration } from "./runCommand.ts";
 import { type BenchService, startBenchService } from "./targets.ts";
 
 const VERIFYING_CONNECTIONS = 32;
@@ -84,7 +84,7 @@ const line = (what: string, keysDone: number, { seconds, cpu }: { seconds: numbe
   `${what} ${keysDone.toLocaleString("en")} keys: ${seconds.toFixed(1)} s, ${Math.round(keysDone / seconds).toLocaleString("en")} keys/s, ` +
   `${((cpu / keysDone) * 1e6).toFixed(0)} µs of the server's processor time each`;
 try {
-  const migrationId = registerMigration(service.dataDir);
+  const migrationId = registerMigration({ DATA_DIR: service.dataDir });
   console.log(line("imported", total, await timed(service, () => importAll(service, migrationId, keys))));
   console.log(line("verified", sample.length, await timed(service, () => verifyAll(service, sample))));
 } finally {

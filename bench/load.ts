@@ -104,14 +104,16 @@ const runH2load = async (load: LoadRequest, directory: string): Promise<LoadResu
   };
 };
 
-/** Makes one call and throws unless it succeeds: load clients see the status of HTTP, and not the one of gRPC. */
+/** Makes one call, with the number 0, and throws unless it succeeds: load clients see the status of HTTP, and not the one of gRPC. */
 export const callOnce = async ({
   url,
   protocol,
   headers,
   body,
-}: Pick<LoadRequest, "url" | "protocol" | "headers" | "body">): Promise<void> => {
+  vary,
+}: Pick<LoadRequest, "url" | "protocol" | "headers" | "body" | "vary">): Promise<void> => {
   const payload = Buffer.from(body, "base64");
+  if (vary !== undefined) payload.fill("0", payload.indexOf(vary.digits), payload.indexOf(vary.digits) + vary.digits.length);
   if (protocol === "http1") {
     const response = await fetch(url, { method: "POST", headers, body: payload });
     if (response.status !== 200) throw new Error(`${url}: ${response.status} ${await response.text()}`);

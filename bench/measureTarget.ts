@@ -29,10 +29,9 @@ const quiet = async (servers: readonly ServerProcess[]): Promise<void> => {
   console.error("the servers are still busy with what came before");
 };
 
-/** Warms a target up, loads it, and counts what its calls cost. @param servers all that share the core. */
-export const measureTarget = async (target: Target, seconds: number, servers: readonly ServerProcess[]): Promise<Measurement> => {
+/** Loads a target that is warm, and counts what its calls cost. @param servers all that share the core. */
+export const measureWarm = async (target: Target, seconds: number, servers: readonly ServerProcess[]): Promise<Measurement> => {
   const { call, server, counterOperations } = target;
-  await warmUp(target);
   const operationsBefore = await counterOperations?.();
   const before = server.cpuSeconds();
   const result = await applyLoad({ ...call, ...shapes[call.protocol], seconds });
@@ -45,6 +44,12 @@ export const measureTarget = async (target: Target, seconds: number, servers: re
       ? undefined
       : ((operationsAfter - operationsBefore) / result.requests) * 1_000;
   return { ...result, cpu, counterOperations: operations };
+};
+
+/** Warms a target up and measures it. @param servers all that share the core. */
+export const measureTarget = async (target: Target, seconds: number, servers: readonly ServerProcess[]): Promise<Measurement> => {
+  await warmUp(target);
+  return measureWarm(target, seconds, servers);
 };
 
 /** The item in the middle, by its value. */

@@ -61,7 +61,10 @@ export const cpuSecondsOfAll = (pid: number): number =>
 /** CPU time of the programs that this process has run to their end so far, in seconds. */
 export const cpuSecondsOfClients = (): number => readStat("/proc/self/stat").endedChildren;
 
-const root = join(import.meta.dirname, "..");
+/** The checkout that this file belongs to. */
+export const ownRoot: string = join(import.meta.dirname, "..");
+
+const probe = join(import.meta.dirname, "servers/probe.ts");
 
 /** What a child does for those who measure it. */
 const watchChild = (child: ChildProcess, name: string): ServerProcess => {
@@ -111,6 +114,7 @@ const startChild = (
   env: Readonly<Record<string, string>>,
   channel: "ipc" | "ignore",
   cores: Cores,
+  root = ownRoot,
 ) => {
   const [program, all]: [string, string[]] = cores === "one" ? pinned(SERVER_CORE, command, args) : [command, [...args]];
   return spawn(program, all, { cwd: root, env: { PATH: process.env.PATH, ...env }, stdio: ["ignore", "pipe", "pipe", channel] });
@@ -120,9 +124,20 @@ const startChild = (
 export const startProgram = (command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): ServerProcess =>
   watchChild(startChild(command, args, env, "ignore", "one"), command);
 
-/** Starts a Node program in the root of the checkout, on the server's core unless it may use all. */
-export const startServer = (args: readonly string[], env: Readonly<Record<string, string>> = {}, cores: Cores = "one"): NodeProcess => {
-  const child = startChild(process.execPath, ["--import=./bench/servers/probe.ts", ...args], env, "ipc", cores);
+interface StartServerOptions {
+  /** The server's core unless given. */
+  readonly cores?: Cores;
+  /** The root of another checkout whose program it is. */
+  readonly root?: string | undefined;
+}
+
+/** Starts a Node program in the root of a checkout. */
+export const startServer = (
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  { cores = "one", root }: StartServerOptions = {},
+): NodeProcess => {
+  const child = startChild(process.execPath, [`--import=${probe}`, ...args], env, "ipc", cores, root);
   return {
     ...watchChild(child, args.join(" ")),
     ask: (question) =>

@@ -4,7 +4,8 @@
  * main thread from start to end, and leaves a `.cpuprofile` for a browser's developer tools.
  *
  * Targets: verify, limit-embedded, limits-embedded, denied-embedded, create, connect-verify, grpc-verify, grpc-limit; on a store of `--keys` keys
- * (100,000 unless given): credits-one, credits-many, uniform; with MONGODB_URL: limit-MongoDB, limits-MongoDB, denied-MongoDB.
+ * (100,000 unless given): credits-one, credits-many, uniform; with MONGODB_URL: limit-MongoDB, limits-MongoDB, denied-MongoDB,
+ * credits-one-MongoDB, credits-many-MongoDB, create-MongoDB.
  */
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,9 +13,9 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { formatTable } from "../src/platform/util/table.ts";
 import { applyLoad, type LoadResult } from "./load.ts";
+import { mongoTargets } from "./mongoTargets.ts";
 import { rpcTargets } from "./rpcTargets.ts";
 import {
-  limitTargets,
   populatedTargets,
   serviceTargets,
   shapes,
@@ -50,7 +51,7 @@ const start = async (nodeFlags: readonly string[]): Promise<Started> => {
   const begin = async () => {
     if (mongodbUrl !== undefined) {
       const served = await startAt(mongodbUrl, { nodeFlags });
-      return { targets: limitTargets(served, "MongoDB"), stop: served.stop };
+      return { targets: await mongoTargets(served), stop: served.stop };
     }
     if (!isPopulated) {
       const service = await startBenchService(nodeFlags);

@@ -1,15 +1,11 @@
 import { createReadStream, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import packageJson from "../package.json" with { type: "json" };
-import { systemSource } from "../src/features/audit/auditEvent.ts";
-import { createRootKey } from "../src/features/rootKeys/rootKeyChanges.ts";
-import { createRootKeysRepository } from "../src/features/rootKeys/rootKeysRepository.ts";
-import { systemClock } from "../src/platform/base/clock.ts";
 import { applyLoad, type LoadRequest } from "./load.ts";
 import { createPlace } from "./place.ts";
 import { keyOf, populate } from "./population.ts";
-import { type Cores, type NodeProcess, startServer } from "./processes.ts";
+import { type Cores, type NodeProcess, ownRoot, startServer } from "./processes.ts";
+import { runCommand } from "./runCommand.ts";
 
 const WARM_UP_SECONDS = 3;
 /** A warm-up of so many calls takes as long as it must, up to so many seconds. */
@@ -56,8 +52,13 @@ export const warmUp = async ({
   }
 };
 
-/** The arguments of Node with which `npm start` (`exec node …`) runs the service. */
-const startArguments = packageJson.scripts.start.split(" ").slice(2);
+/** The arguments of Node with which `npm start` (`exec node …`) runs the service of a checkout. */
+const startArguments = (root: string): readonly string[] => {
+  const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { scripts: { start: string } };
+  const [exec, node, ...args] = scripts.start.split(" ");
+  if (exec !== "exec" || node !== "node") throw new Error(`npm start of ${root} does not begin with "exec node": ${scripts.start}`);
+  return args;
+};
 
 /** A running service. */
 export interface Served {
@@ -76,16 +77,18 @@ interface ServeOptions {
   readonly nodeFlags?: readonly string[] | undefined;
   /** The server's, unless told. */
   readonly cores?: Cores;
+  /** The root of another checkout whose service it is. */
+  readonly root?: string | undefined;
 }
 
 /** Starts the service on free ports and waits until it is ready. */
 export const serve = async (
   env: Readonly<Record<string, string>>,
-  { rootKey, nodeFlags = [], cores = "one" }: ServeOptions = {},
+  { rootKey, nodeFlags = [], cores = "one", root = ownRoot }: ServeOptions = {},
 ): Promise<Served> => {
   // `bench:analytics` measures what recording costs: the engine would share the core of the service here.
   const settings = { PORT: "0", ADMIN_PORT: "0", LOG_LEVEL: "info", ANALYTICS: "off", ...env };
-  const server = startServer([...nodeFlags, ...startArguments], settings, cores);
+  const server = startServer([...nodeFlags, ...startArguments(root)], settings, { cores, root });
   const [, url = "", adminUrl = ""] = await server.waitFor(/"url":"([^"]+)","adminUrl":"([^"]+)"/);
   const key = rootKey ?? readFileSync(join(env.DATA_DIR ?? "", "root-key"), "utf8").trim();
   return {
@@ -180,8 +183,11 @@ const countCounterOperations =
     return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
   };
 
-/** Rate limits of a service, on either store. */
-export const limitTargets = (served: Served, engine: "embedded" | "MongoDB"): Target[] => {
+/** Where the service of a target keeps its state. */
+export type Engine = "embedded" | "MongoDB";
+
+/** Rate limits of a service. */
+export const limitTargets = (served: Served, engine: Engine): Target[] => {
   const target = v2(served);
   const counterOperations = countCounterOperations(served);
   const check = (identifier: string, limit: number) => ({ namespace: "bench", identifier, limit, duration: 60_000 });
@@ -223,6 +229,19 @@ export const limitTargets = (served: Served, engine: "embedded" | "MongoDB"): Ta
   ];
 };
 
+/** What distinguishes the name and the description of a target on MongoDB from the same one on the embedded store. */
+const marksOf = (engine: Engine): { readonly name: string; readonly description: string } =>
+  engine === "embedded" ? { name: "", description: "" } : { name: `-${engine}`, description: `, ${engine}` };
+
+/** Creates keys in an API. */
+export const createTarget = (served: Served, apiId: string, engine: Engine): Target => {
+  const marks = marksOf(engine);
+  return v2(served)({ name: `create${marks.name}`, description: `/v2 keys.createKey${marks.description}`, goal: 0.08 }, "keys.createKey", {
+    apiId,
+    name: "customer",
+  });
+};
+
 /** The calls of `/v2` on a running service with an empty store. */
 export const serviceTargets = (service: Served & BenchObjects): Target[] => {
   const { apiId, key } = service;
@@ -233,25 +252,37 @@ export const serviceTargets = (service: Served & BenchObjects): Target[] => {
       permissions: PERMISSIONS,
     }),
     ...limitTargets(service, "embedded"),
-    target({ name: "create", description: "/v2 keys.createKey", goal: 0.08 }, "keys.createKey", { apiId, name: "customer" }),
+    createTarget(service, apiId, "embedded"),
   ];
 };
 
-/** Keys with credits in the large store. */
-const CREDIT_KEYS = 1_000;
+/** Keys with credits: `keyOf(0)` and those that follow. */
+export const CREDIT_KEYS = 1_000;
+
+/** Spends credits of keys that exist. */
+export const creditTargets = (served: Served, engine: Engine): Target[] => {
+  const target = v2(served);
+  const marks = marksOf(engine);
+  const procedure = `/v2 keys.verifyKey${marks.description}`;
+  return [
+    target({ name: `credits-one${marks.name}`, description: `${procedure}: credits of one key`, goal: 0.3 }, "keys.verifyKey", {
+      key: keyOf(0),
+    }),
+    target(
+      { name: `credits-many${marks.name}`, description: `${procedure}: credits of ${CREDIT_KEYS.toLocaleString("en")} keys`, goal: 0.2 },
+      "keys.verifyKey",
+      { key: `bench_${DIGITS}` },
+      CREDIT_KEYS,
+    ),
+  ];
+};
 
 /** The calls on a service with a large store, whose cache holds a tenth of its keys. */
 export const populatedTargets = (served: EmbeddedService, keys: number): Target[] => {
   const target = v2(served);
   const count = keys.toLocaleString("en");
   return [
-    target({ name: "credits-one", description: "/v2 keys.verifyKey: credits of one key", goal: 0.3 }, "keys.verifyKey", { key: keyOf(0) }),
-    target(
-      { name: "credits-many", description: `/v2 keys.verifyKey: credits of ${CREDIT_KEYS.toLocaleString("en")} keys`, goal: 0.2 },
-      "keys.verifyKey",
-      { key: `bench_${DIGITS}` },
-      CREDIT_KEYS,
-    ),
+    ...creditTargets(served, "embedded"),
     target(
       {
         name: "uniform",
@@ -289,29 +320,38 @@ interface StartOptions {
   /** As many, on all cores; one process on the server's core unless told. */
   readonly workers?: number | undefined;
   readonly nodeFlags?: readonly string[] | undefined;
+  /** The root of another checkout whose service it is. */
+  readonly root?: string | undefined;
+}
+
+/** A service on a store of its own, which is removed with it. */
+export interface PlacedService extends Served {
+  /** The settings that name the store. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly stop: () => Promise<void>;
 }
 
 /** A service on an empty store, the embedded one without a URL. */
-export const startAt = async (
-  mongodbUrl: string | undefined,
-  { workers, nodeFlags }: StartOptions = {},
-): Promise<Served & { readonly stop: () => Promise<void> }> => {
+export const startAt = async (mongodbUrl: string | undefined, { workers, nodeFlags, root }: StartOptions = {}): Promise<PlacedService> => {
   const place = createPlace(mongodbUrl);
-  const { key } = await place.withStore((store) =>
-    createRootKey(createRootKeysRepository(store), { name: "bench" }, systemSource(systemClock)),
-  );
-  const rootKey = key.reveal();
-  const served =
-    workers === undefined
-      ? await serve(place.env, { rootKey, nodeFlags })
-      : await serve({ ...place.env, WORKERS: String(workers) }, { rootKey, cores: "all" });
-  return {
-    ...served,
-    stop: async () => {
-      await served.server.stop();
-      await place.remove();
-    },
-  };
+  try {
+    const rootKey = runCommand(["root-key", "create", "--name", "bench"], place.env, root);
+    const served =
+      workers === undefined
+        ? await serve(place.env, { rootKey, nodeFlags, root })
+        : await serve({ ...place.env, WORKERS: String(workers) }, { rootKey, cores: "all", root });
+    return {
+      ...served,
+      env: place.env,
+      stop: async () => {
+        await served.server.stop();
+        await place.remove();
+      },
+    };
+  } catch (cause) {
+    await place.remove();
+    throw cause;
+  }
 };
 
 /** A bare server that answers the same request as `like` by sending it back. */

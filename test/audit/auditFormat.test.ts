@@ -149,7 +149,7 @@ describe.each(engines)("[management §4] forms of entries on $name", (engine) =>
     await rename("1");
     let once = true;
     const busy = interceptStore(store, async (operation, { collection, name }) => {
-      if (once && collection === "apis" && name === "updateOne") {
+      if (once && collection === "apis" && name === "bulkWrite") {
         once = false;
         await rename("2");
       }

@@ -3,6 +3,7 @@ import type { AuditEvent } from "../../platform/storage/port/auditEvents.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../platform/storage/port/baseDocument.ts";
 import type { OperationOptions } from "../../platform/storage/port/collection.ts";
 import type { AuditIndexDocument, AuditLogDocument } from "../../platform/storage/port/documents.ts";
+import { DuplicateKeyError } from "../../platform/storage/port/errors.ts";
 import type { Store } from "../../platform/storage/port/store.ts";
 import { chunks } from "../../platform/util/chunks.ts";
 
@@ -75,16 +76,22 @@ const termsOf = ({ event, actor, resources, correlationId }: AuditEvent): AuditT
 
 const base = { v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID } as const;
 
+/**
+ * Rows in the order of their ids: a store finds the places of neighbours in half the time. Most entries have most terms in common, and
+ * a term is hashed once.
+ */
 const termRows = (block: number, entries: readonly AuditLogDocument[]): AuditIndexDocument[] => {
-  const rows = new Map<string, Set<number>>();
+  const found = new Map<string, { readonly term: AuditTerm; readonly offsets: Set<number> }>();
   for (const { sequence, event } of entries) {
     for (const term of termsOf(event)) {
-      const id = idOf(prefixOf(term), block);
-      const offsets = rows.get(id) ?? new Set();
-      rows.set(id, offsets.add(sequence - block * BLOCK));
+      const name = kinds[term.kind] + term.value;
+      const row = found.get(name) ?? { term, offsets: new Set() };
+      row.offsets.add(sequence - block * BLOCK);
+      found.set(name, row);
     }
   }
-  return Array.from(rows, ([_id, offsets]) => ({ _id, ...base, offsets: [...offsets] }));
+  const rows = Array.from(found.values(), ({ term, offsets }) => ({ _id: idOf(prefixOf(term), block), ...base, offsets: [...offsets] }));
+  return rows.sort((a, b) => (a._id < b._id ? -1 : 1));
 };
 
 /** The last of them says that the block is whole. */
@@ -121,9 +128,16 @@ export const createAuditIndexRepository = (store: Store): AuditIndexRepository =
     },
     add: async (block, entries) => {
       const rows = rowsOfBlock(block, entries);
-      const present = new Set((await index.findFields([], { _id: { $in: rows.map(({ _id }) => _id) } })).map(({ _id }) => _id));
-      const missing = rows.filter(({ _id }) => !present.has(_id));
-      for (const run of chunks(missing, ROWS_PER_INSERT)) await index.insertMany(run);
+      const insert = async (some: readonly AuditIndexDocument[]): Promise<void> => {
+        for (const run of chunks(some, ROWS_PER_INSERT)) await index.insertMany(run);
+      };
+      try {
+        await insert(rows);
+      } catch (error) {
+        if (!(error instanceof DuplicateKeyError)) throw error;
+        const present = new Set((await index.findFields([], { _id: { $in: rows.map(({ _id }) => _id) } })).map(({ _id }) => _id));
+        await insert(rows.filter(({ _id }) => !present.has(_id)));
+      }
     },
     find: async (term, from, limit, options) => {
       const rows = await index.find(range(prefixOf(term), from), { ...options, sort: { _id: 1 }, limit }).toArray();

@@ -32,11 +32,16 @@ export interface AuditLogRepository {
   readonly findPending: (collection: AuditedCollection, limit: number) => Promise<AuditedDocument[]>;
   /** The marks of up to `limit` such documents, least first: each is the id of the last event of one. */
   readonly listPendingMarks: (collection: AuditedCollection, limit: number) => Promise<readonly string[]>;
-  /** Takes the moved events out of the document, and removes the document itself if it was erased, unless that has to wait for a sweep. */
-  readonly settle: (collection: AuditedCollection, document: AuditedDocument) => Promise<void>;
+  /** Takes the moved events out of the documents, and removes those that were erased, unless that has to wait for a sweep. */
+  readonly settle: (collection: AuditedCollection, documents: readonly AuditedDocument[]) => Promise<void>;
 }
 
 const STUB = "auditStub";
+
+/** One object for all documents: it crosses to the writer's thread once. */
+const EMPTY_OUTBOX = { $unset: { outbox: "", outboxChanges: "", pendingMark: "" } } as const;
+
+const isGone = ({ erased, sweepFrom }: AuditedDocument): boolean => erased === true && sweepFrom === undefined;
 
 const byMark = ({ pendingMark: a = "" }: AuditedDocument, { pendingMark: b = "" }: AuditedDocument): number => (a < b ? -1 : 1);
 
@@ -106,19 +111,21 @@ export const createAuditLogRepository = (store: Store): AuditLogRepository => {
         .findFields(["pendingMark"], { pendingMark: { $exists: true } }, { sort: { pendingMark: 1 }, limit });
       return found.map(({ pendingMark = "" }) => pendingMark);
     },
-    settle: async (collection, { _id, pendingMark, erased, sweepFrom, outbox }) => {
-      if (pendingMark === undefined) return;
+    settle: async (collection, pending) => {
       const documents = store.collection(collection as "apis");
-      if (erased && sweepFrom === undefined) {
-        await documents.deleteOne({ _id, pendingMark });
-        return;
-      }
-      // The mark moves with every push: if it still stands, the outbox holds just what was read.
-      const result = await documents.updateOne({ _id, pendingMark }, { $unset: { outbox: "", outboxChanges: "", pendingMark: "" } });
-      if (result.matchedCount === 0 && outbox) {
-        const moved = { id: { $in: outbox.map((event) => event.id) } };
-        await documents.updateOne({ _id }, { $pull: { outbox: moved, outboxChanges: moved } });
-      }
+      const [gone, kept] = [pending.filter(isGone), pending.filter((document) => !isGone(document))];
+      // The mark moves with every push: if it is the same, the outbox holds just what was read.
+      const { matchedCount } = await documents.bulkWrite([
+        ...gone.map(({ _id, pendingMark = "" }) => ({ deleteOne: { filter: { _id, pendingMark } } })),
+        ...kept.map(({ _id, pendingMark = "" }) => ({ updateOne: { filter: { _id, pendingMark }, update: EMPTY_OUTBOX } })),
+      ]);
+      if (matchedCount === kept.length) return;
+      await documents.bulkWrite(
+        kept.map(({ _id, outbox = [] }) => {
+          const moved = { id: { $in: outbox.map(({ id }) => id) } };
+          return { updateOne: { filter: { _id }, update: { $pull: { outbox: moved, outboxChanges: moved } } } };
+        }),
+      );
     },
   };
 };

@@ -94,9 +94,7 @@ export const createAuditMover = (options: AuditMoverOptions): AuditMover => {
       if (!(await keepLease())) return false;
       await append(some);
     }
-    for (const { collection, documents } of pending) {
-      await Promise.all(documents.map((document) => auditLog.settle(collection, document)));
-    }
+    for (const { collection, documents } of pending) await auditLog.settle(collection, documents);
     return pending.some(({ documents }) => documents.length === DOCUMENTS_PER_ROUND);
   };
 

@@ -1,4 +1,5 @@
-import { hash, randomBytes } from "node:crypto";
+import { hash } from "node:crypto";
+import { drawRandom } from "../../platform/secrets/secret.ts";
 import type { AuditEvent } from "../../platform/storage/port/auditEvents.ts";
 import type { AuditLogDocument } from "../../platform/storage/port/documents.ts";
 
@@ -17,7 +18,7 @@ export const isKnownFormat = (format: number): boolean => [1, 2, AUDIT_FORMAT].i
 const SALT_BYTES = 16;
 
 /** For the texts of an entry of the third form: who does not have it cannot tell from their digest what they were. */
-export const newSalt = (): string => randomBytes(SALT_BYTES).toString("base64url");
+export const newSalt = (): string => Buffer.from(drawRandom(SALT_BYTES, "salt:")).toString("base64url");
 
 /** 16 bytes in base64url. */
 const SALT = /^[\w-]{22}$/;

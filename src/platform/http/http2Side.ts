@@ -50,13 +50,23 @@ const createHttp2Server = (): Http2Server =>
   });
 
 /**
+ * Drops the listeners of a stream that has ended, through which it would keep its call. Node has a session's streams in a Map: a table
+ * of it that V8 has replaced keeps the streams that were in it until the old generation is collected, and so every collection of the
+ * young one had a fifth of everything to copy.
+ */
+function forget(this: ServerHttp2Stream): void {
+  this.removeAllListeners();
+  this.on("error", ignore);
+}
+
+/**
  * Lets go of streams as soon as they have served. One that was reset in the same bytes that opened it, the first of its
  * connection, is closed before anybody saw it, and node would keep it, and with it the connection, for ever. And what
  * nobody read of a request is swallowed once its answer is out, for node destroys no stream with input left.
  */
 const tidy = (stream: ServerHttp2Stream): void => {
   if (stream.closed) stream.destroy();
-  else stream.once("finish", () => stream.resume());
+  else stream.once("finish", () => stream.resume()).on("close", forget);
 };
 
 /** An answer that went out as a whole. One that its client took back before that was given to nobody, whatever the code. */

@@ -24,7 +24,7 @@ import { type BackfillsRepository, createBackfillsRepository } from "../../../..
 import { createSweepsRepository, type SweepsRepository, type Walk } from "../../../../src/operations/sweep/sweepsRepository.ts";
 import { aroundCounters } from "../../../../src/platform/storage/decorators/aroundCounters.ts";
 import { auditedCollections } from "../../../../src/platform/storage/port/auditedCollections.ts";
-import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/platform/storage/port/baseDocument.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/platform/storage/port/baseDocument.ts";
 import type { Counters } from "../../../../src/platform/storage/port/counters.ts";
 import type { Store } from "../../../../src/platform/storage/port/store.ts";
 import { sweptCollections } from "../../../../src/platform/storage/port/sweptCollections.ts";
@@ -150,7 +150,7 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     listPending: (log) => log.listPending(),
     findPending: (log) => Promise.all(auditedCollections.map((collection) => log.findPending(collection, 200))),
     listPendingMarks: (log) => Promise.all(auditedCollections.map((collection) => log.listPendingMarks(collection, 1_000))),
-    settle: async (log) => log.settle("keys", (await log.findPending("keys", 1))[0] as AuditedDocument),
+    settle: async (log) => log.settle("keys", await log.findPending("keys", 200)),
   },
   backfills: {
     find: (backfills) => backfills.find(),

@@ -22,13 +22,16 @@ export const toText = (document: Fields): string => {
 export const expiryField = (collection: CollectionName): string | undefined =>
   indexes.find((index) => index.collection === collection && index.expiry)?.fields[0];
 
+/** The error for a row whose text is no document. */
+export const damagedRow = (collection: CollectionName, cause: unknown): StoreDamagedError =>
+  new StoreDamagedError(`a row of ${collection} in latchkey.sqlite is damaged; "latchkey doctor" looks through all of it`, { cause });
+
 /** The fields of a document as they are stored. Throws `StoreDamagedError` for a text that is none. */
 export const readStored = (collection: CollectionName, text: string): Fields => {
   try {
     return JSON.parse(text) as Fields;
   } catch (error) {
-    const message = `a row of ${collection} in latchkey.sqlite is damaged; "latchkey doctor" looks through all of it`;
-    throw new StoreDamagedError(message, { cause: error });
+    throw damagedRow(collection, error);
   }
 };
 

@@ -58,6 +58,8 @@ export const createWriteQueue = (
   let running: readonly Waiting[] | undefined;
   let worker: Worker | undefined;
   let scheduled = false;
+  /** Members of the latest commit. */
+  let lastGroup = 1;
   let closed = false;
   let idle: (() => void) | undefined;
   let closing: Promise<void> | undefined;
@@ -124,6 +126,7 @@ export const createWriteQueue = (
 
   const send = (members: readonly Waiting[]): void => {
     running = members;
+    lastGroup = members.length;
     worker ??= start();
     worker.ref();
     try {
@@ -144,6 +147,7 @@ export const createWriteQueue = (
         scheduled = false;
         pump();
       },
+      lastGroup,
     );
   };
 

@@ -209,6 +209,17 @@ export const limitTargets = (served: Served, engine: "embedded" | "MongoDB"): Ta
       "ratelimit.limit",
       check("flood", 10),
     ),
+    ...[1_000, 3_000].map((limit) =>
+      target(
+        {
+          name: `saturated-${limit}-${engine}`,
+          description: `/v2 ratelimit.limit, ${engine}: a limit of ${limit.toLocaleString("en")} a second, used up all the time`,
+          counterOperations,
+        },
+        "ratelimit.limit",
+        { ...check(`saturated_${limit}`, limit), duration: 1_000 },
+      ),
+    ),
   ];
 };
 

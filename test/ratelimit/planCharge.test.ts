@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { nextChunk } from "../../src/ratelimit/chargeRequest.ts";
-import { type ChargeBasis, type ChargePlan, isHeldUnderHigherLimit, planCharge } from "../../src/ratelimit/planCharge.ts";
-import { rollForward } from "../../src/ratelimit/rollForward.ts";
+import { type ChargePlan, chargeCounter, planCharge } from "../../src/domain/planCharge.ts";
+import { rollForward } from "../../src/domain/rollForward.ts";
+import type { ChargeRequest, SharedCounter } from "../../src/domain/sharedCounter.ts";
+import { nextChunk } from "../../src/ratelimit/chargeSize.ts";
 
 const DURATION = 1_000;
 /** The middle of window 10: half of what the window before counted still weighs. */
 const NOW = 10_500;
-/** A node that knows nothing of the counter. */
-const UNSEEN = { duration: DURATION, seq: -1, current: 0, previous: 0, stored: false, held: 0, heldLimit: 0 };
-/** One that learned its counts a moment ago, and holds nothing. */
-const KNOWN = { ...UNSEEN, seq: 10, current: 30, previous: 20, stored: true };
-const REQUEST = { limit: 100, cost: 1, need: 1, chunk: 0 };
+/** A node that never saw the counter, or saw it a moment ago, and holds nothing. */
+const UNSEEN = { known: null, held: 0, heldSeq: -1 };
+const KNOWN = { known: { seq: 10, current: 30, previous: 20 }, held: 0, heldSeq: 10 };
+const REQUEST = { duration: DURATION, limit: 100, cost: 1, need: 1, chunk: 0, now: NOW };
 const STORED = { seq: 10, current: 30, previous: 20 };
 
 const write = (plan: Omit<Extract<ChargePlan, { kind: "write" }>, "kind" | "givesBack"> & { readonly givesBack?: number }): ChargePlan => ({
@@ -21,9 +21,8 @@ const write = (plan: Omit<Extract<ChargePlan, { kind: "write" }>, "kind" | "give
 
 interface Row {
   readonly sentence: string;
-  readonly counter?: Partial<ChargeBasis["counter"]>;
-  readonly read?: ChargeBasis["read"];
-  readonly isShared?: boolean;
+  readonly node?: Pick<ChargeRequest, "known" | "held" | "heldSeq">;
+  readonly read?: SharedCounter | null;
   readonly request?: Partial<typeof REQUEST>;
   readonly plan: ChargePlan;
 }
@@ -35,27 +34,25 @@ const rows: readonly Row[] = [
   // What it is decided by.
   {
     sentence: "what is known of the present window saves a read",
-    counter: KNOWN,
-    plan: write({ from: STORED, state: STORED, amount: 1, least: 1, ceiling: 90 }),
+    node: KNOWN,
+    plan: write({ from: STORED, state: STORED, amount: 1, ceiling: 90 }),
   },
-  { sentence: "what is known of the window before is read again", counter: { ...KNOWN, seq: 9 }, plan: REREAD },
-  { sentence: "what the store did not have is read again", counter: { ...KNOWN, stored: false }, plan: REREAD },
+  { sentence: "a counter of which nothing is known is read first", node: { ...KNOWN, known: undefined }, plan: REREAD },
   {
-    sentence: "a counter that other nodes may know, and this one never saw, is opened unread",
-    counter: UNSEEN,
-    plan: write({ from: null, state: { seq: 10, current: 0, previous: 0 }, amount: 1, least: 1, ceiling: 100 }),
+    sentence: "a counter that the node never saw is opened unread",
+    node: UNSEEN,
+    plan: write({ from: null, state: { seq: 10, current: 0, previous: 0 }, amount: 1, ceiling: 100 }),
   },
-  { sentence: "one that a node has for itself is read first", counter: UNSEEN, isShared: false, plan: REREAD },
   // Which write.
   {
     sentence: "a counter that is not there is opened",
     read: null,
-    plan: write({ from: null, state: { seq: 10, current: 0, previous: 0 }, amount: 1, least: 1, ceiling: 100 }),
+    plan: write({ from: null, state: { seq: 10, current: 0, previous: 0 }, amount: 1, ceiling: 100 }),
   },
   {
     sentence: "one in the present window is charged",
     read: STORED,
-    plan: write({ from: STORED, state: STORED, amount: 1, least: 1, ceiling: 90 }),
+    plan: write({ from: STORED, state: STORED, amount: 1, ceiling: 90 }),
   },
   {
     sentence: "one in the window before is rolled",
@@ -64,7 +61,6 @@ const rows: readonly Row[] = [
       from: { seq: 9, current: 40, previous: 99 },
       state: { seq: 10, current: 0, previous: 40 },
       amount: 1,
-      least: 1,
       ceiling: 80,
     }),
   },
@@ -75,7 +71,6 @@ const rows: readonly Row[] = [
       from: { seq: 8, current: 40, previous: 99 },
       state: { seq: 10, current: 0, previous: 0 },
       amount: 1,
-      least: 1,
       ceiling: 100,
     }),
   },
@@ -86,7 +81,6 @@ const rows: readonly Row[] = [
       from: { seq: 11, current: 30, previous: 20 },
       state: { seq: 11, current: 30, previous: 20 },
       amount: 1,
-      least: 1,
       ceiling: 80,
     }),
   },
@@ -97,7 +91,6 @@ const rows: readonly Row[] = [
       from: { seq: 100, current: 30, previous: 20 },
       state: { seq: 10, current: 50, previous: 0 },
       amount: 1,
-      least: 1,
       ceiling: 100,
     }),
   },
@@ -106,99 +99,98 @@ const rows: readonly Row[] = [
     sentence: "all that those in line need is charged, and the cost alone if that does not fit",
     read: STORED,
     request: { cost: 2, need: 7 },
-    plan: write({ from: STORED, state: STORED, amount: 7, least: 2, ceiling: 90 }),
+    plan: write({ from: STORED, state: STORED, amount: 7, ceiling: 90 }),
   },
   {
     sentence: "a chunk counts up to a twentieth of what is left",
     read: STORED,
     request: { chunk: 50 },
-    plan: write({ from: STORED, state: STORED, amount: 3, least: 1, ceiling: 90 }),
+    plan: write({ from: STORED, state: STORED, amount: 3, ceiling: 90 }),
   },
   {
     sentence: "no more is charged than there is room for",
     read: { ...STORED, current: 85 },
     request: { cost: 2, need: 9 },
-    plan: write({ from: { ...STORED, current: 85 }, state: { ...STORED, current: 85 }, amount: 5, least: 2, ceiling: 90 }),
+    plan: write({ from: { ...STORED, current: 85 }, state: { ...STORED, current: 85 }, amount: 5, ceiling: 90 }),
   },
   {
     sentence: "what is held already is not charged again",
-    counter: { ...KNOWN, held: 2, heldLimit: 100 },
+    node: { ...KNOWN, held: 2 },
     request: { cost: 3, need: 6 },
-    plan: write({ from: STORED, state: STORED, amount: 4, least: 1, ceiling: 90 }),
+    plan: write({ from: STORED, state: STORED, amount: 4, ceiling: 90 }),
   },
   {
     sentence: "held budget that suffices is still judged under this limit",
-    counter: { ...KNOWN, held: 5, heldLimit: 50 },
+    node: { ...KNOWN, held: 5 },
     request: { cost: 3, need: 3 },
-    plan: write({ from: STORED, state: STORED, amount: 0, least: 0, ceiling: 90 }),
+    plan: write({ from: STORED, state: STORED, amount: 0, ceiling: 90 }),
   },
   {
     sentence: "the last token is charged",
     read: { ...STORED, current: 89 },
-    plan: write({ from: { ...STORED, current: 89 }, state: { ...STORED, current: 89 }, amount: 1, least: 1, ceiling: 90 }),
+    plan: write({ from: { ...STORED, current: 89 }, state: { ...STORED, current: 89 }, amount: 1, ceiling: 90 }),
   },
   {
     sentence: "what is held already counts among what is left, of which a chunk is a twentieth",
-    counter: { ...KNOWN, current: 32, held: 2, heldLimit: 100 },
+    node: { known: { ...STORED, current: 32 }, held: 2, heldSeq: 10 },
     request: { chunk: 50 },
-    plan: write({ from: { ...STORED, current: 32 }, state: { ...STORED, current: 32 }, amount: 1, least: 0, ceiling: 90 }),
+    plan: write({ from: { ...STORED, current: 32 }, state: { ...STORED, current: 32 }, amount: 1, ceiling: 90 }),
   },
   // Held budget of another window.
   {
     sentence: "what is left of the window before goes back with the write that begins the next one",
-    counter: { ...KNOWN, seq: 9, current: 40, held: 10, heldLimit: 100 },
+    node: { known: undefined, held: 10, heldSeq: 9 },
     read: { seq: 9, current: 40, previous: 20 },
     plan: write({
       from: { seq: 9, current: 40, previous: 20 },
       state: { seq: 10, current: 0, previous: 30 },
       amount: 1,
-      least: 1,
       ceiling: 85,
       givesBack: 10,
     }),
   },
   {
     sentence: "where another node has begun the next one it goes back by itself",
-    counter: { ...KNOWN, seq: 9, held: 10, heldLimit: 100 },
+    node: { known: undefined, held: 10, heldSeq: 9 },
     read: STORED,
     plan: REFUND,
   },
   {
     sentence: "and also where another node has begun one since, which is over",
-    counter: { ...KNOWN, seq: 8, held: 10, heldLimit: 100 },
+    node: { known: undefined, held: 10, heldSeq: 8 },
     read: { seq: 9, current: 40, previous: 20 },
     plan: REFUND,
   },
   {
     sentence: "and also where a wrong clock has begun the one that it was charged in",
-    counter: { ...KNOWN, seq: 100, held: 10, heldLimit: 100 },
+    node: { known: undefined, held: 10, heldSeq: 100 },
     read: { seq: 100, current: 30, previous: 20 },
     plan: REFUND,
   },
-  { sentence: "and also where the counter is gone", counter: { ...KNOWN, seq: 9, held: 10, heldLimit: 100 }, read: null, plan: REFUND },
+  { sentence: "and also where the counter is gone", node: { known: undefined, held: 10, heldSeq: 9 }, read: null, plan: REFUND },
   {
     sentence: "and also where nothing would be written, as there is no room",
-    counter: { ...KNOWN, seq: 9, current: 250, held: 10, heldLimit: 300 },
+    node: { known: undefined, held: 10, heldSeq: 9 },
     read: { seq: 9, current: 250, previous: 0 },
     plan: REFUND,
   },
   // No room.
-  { sentence: "what is known without a read refuses nobody", counter: { ...KNOWN, current: 90 }, plan: REREAD },
+  { sentence: "what is known without a read refuses nobody", node: { ...KNOWN, known: { ...STORED, current: 90 } }, plan: REREAD },
   {
     sentence: "what was read refuses, and the store has the counter in this window",
     read: { ...STORED, current: 90 },
-    plan: { kind: "refuse", state: { ...STORED, current: 90 }, stored: true, setBackFrom: undefined },
+    plan: { kind: "refuse", state: { ...STORED, current: 90 }, isStored: true, setBackFrom: undefined },
   },
   {
     sentence: "the window before refuses by its weight, and the store has nothing of the present one",
     read: { seq: 9, current: 200, previous: 0 },
-    plan: { kind: "refuse", state: { seq: 10, current: 0, previous: 200 }, stored: false, setBackFrom: undefined },
+    plan: { kind: "refuse", state: { seq: 10, current: 0, previous: 200 }, isStored: false, setBackFrom: undefined },
   },
   {
     sentence: "a cost beyond the limit is refused by a counter that is not there",
     read: null,
     request: { cost: 101, need: 101 },
-    plan: { kind: "refuse", state: { seq: 10, current: 0, previous: 0 }, stored: false, setBackFrom: undefined },
+    plan: { kind: "refuse", state: { seq: 10, current: 0, previous: 0 }, isStored: false, setBackFrom: undefined },
   },
   {
     sentence: "counts of a wrong clock are set back before they refuse, so that they age",
@@ -206,25 +198,70 @@ const rows: readonly Row[] = [
     plan: {
       kind: "refuse",
       state: { seq: 10, current: 110, previous: 0 },
-      stored: true,
+      isStored: true,
       setBackFrom: { seq: 100, current: 70, previous: 40 },
     },
   },
 ];
 
 describe("the plan of a charge", () => {
-  test.each(rows)("$sentence", ({ counter = UNSEEN, read, isShared = true, request, plan }) => {
-    const basis: ChargeBasis = { counter: { ...UNSEEN, ...counter }, read, now: NOW, isShared };
-    expect(planCharge(basis, { ...REQUEST, ...request })).toEqual(plan);
+  test.each(rows)("$sentence", ({ node = UNSEEN, read, request, plan }) => {
+    expect(planCharge({ ...REQUEST, ...node, ...request }, read)).toEqual(plan);
   });
+});
+
+describe("a charge in one step", () => {
+  const charge = (counter: SharedCounter | null, request: Partial<ChargeRequest> = {}) =>
+    chargeCounter(counter, { ...REQUEST, ...UNSEEN, ...request });
 
   test.each([
-    { sentence: "a higher limit's budget goes back before a lower limit is charged", held: 3, heldLimit: 200, seq: 10, goesBack: true },
-    { sentence: "a lower limit's stays", held: 3, heldLimit: 100, seq: 10, goesBack: false },
-    { sentence: "that of a window that is over goes back with the next write", held: 3, heldLimit: 200, seq: 9, goesBack: false },
-    { sentence: "without budget nothing does", held: 0, heldLimit: 200, seq: 10, goesBack: false },
-  ])("$sentence", ({ goesBack, ...held }) => {
-    expect(isHeldUnderHigherLimit({ counter: { ...KNOWN, ...held }, now: NOW }, 100)).toBe(goesBack);
+    {
+      sentence: "grants what all need, as far as there is room",
+      counter: { seq: 10, current: 95, previous: 0 },
+      request: { need: 9 },
+      next: { seq: 10, current: 100, previous: 0 },
+      amount: 5,
+    },
+    {
+      sentence: "grants nothing where the first cost does not fit, and leaves the counter as it is",
+      counter: { seq: 10, current: 95, previous: 0 },
+      request: { cost: 6, need: 9 },
+      next: undefined,
+      amount: 0,
+    },
+    { sentence: "opens a counter", counter: null, request: {}, next: { seq: 10, current: 1, previous: 0 }, amount: 1 },
+    {
+      sentence: "gives budget of the window before back, also when it grants nothing",
+      counter: { seq: 9, current: 250, previous: 0 },
+      request: { held: 10, heldSeq: 9 },
+      next: { seq: 9, current: 240, previous: 0 },
+      amount: 0,
+    },
+    {
+      sentence: "gives budget back that another node has rolled over",
+      counter: { seq: 10, current: 30, previous: 20 },
+      request: { held: 10, heldSeq: 9 },
+      next: { seq: 10, current: 31, previous: 10 },
+      amount: 1,
+    },
+    {
+      sentence: "writes nothing where the budget that is held suffices",
+      counter: { seq: 10, current: 30, previous: 20 },
+      request: { cost: 3, need: 3, held: 5, heldSeq: 10 },
+      next: undefined,
+      amount: 0,
+    },
+    {
+      sentence: "sets counts of a wrong clock back though it grants nothing",
+      counter: { seq: 100, current: 70, previous: 40 },
+      request: {},
+      next: { seq: 10, current: 110, previous: 0 },
+      amount: 0,
+    },
+  ])("$sentence", ({ counter, request, next, amount }) => {
+    const charged = charge(counter, request);
+    expect(charged.next).toEqual(next);
+    expect(charged.answer.amount).toBe(amount);
   });
 });
 

@@ -158,7 +158,7 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
     await put(keys.map((key) => [key, { seq: 5, current: 0, previous: 0 }]));
     const charge = (node: CounterDocuments, order: readonly string[]) =>
       order.map(async (key) => ({ key, after: await node.add(key, 5, 4, 1) }));
-    const rounds = [1, 2, 3, 4].flatMap(() => [...add(one, keys), ...add(other, keys.toReversed())]);
+    const rounds = [1, 2, 3, 4].flatMap(() => [...charge(one, keys), ...charge(other, keys.toReversed())]);
     const granted = (await Promise.all(rounds)).filter(({ after }) => after !== null);
     for (const key of keys) {
       expect(granted.filter((each) => each.key === key)).toHaveLength(5);
@@ -229,7 +229,10 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
   test("[ratelimit §3] first checks of a thousand identifiers at once are fifty commands at most", async () => {
     const store = openMongoStore({ url });
     await store.prepare();
-    const { counters } = guardStore({ ...store, counters: countersOfDocuments(one) }, { clock: systemClock, placeTimeout: 100_000, operationTimeout: 100_000 });
+    const { counters } = guardStore(
+      { ...store, counters: countersOfDocuments(one) },
+      { clock: systemClock, placeTimeout: 100_000, operationTimeout: 100_000 },
+    );
     const limiter = createLimiter({ clock: systemClock, counters, storeDown: "deny" });
     commands.length = 0;
     const behalf = { caller: { rootKeyId: "rk_1" } };

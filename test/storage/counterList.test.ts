@@ -10,12 +10,11 @@ import {
   createCounterListRepository,
   type ListedCounter,
 } from "../../src/storage/repositories/counterListRepository.ts";
+import { chargeWindow } from "../support/chargeWindow.ts";
 import { sized } from "../support/sized.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
-import { chargeWindow } from "../support/chargeWindow.ts";
 
-const LATER = new Date(8_000_000_000_000);
 const HOUR = 3_600_000;
 
 const all = { run: "", prefix: "", from: undefined, wanted: 101, lengths: ALL_LENGTHS } as const;

@@ -8,9 +8,9 @@ import { guardStore } from "../../src/storage/decorators/guardStore.ts";
 import { openEmbeddedStore } from "../../src/storage/embedded/openEmbeddedStore.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
+import { chargeWindow } from "../support/chargeWindow.ts";
 import { eventually } from "../support/eventually.ts";
 import { sampleKey } from "./contract/samples.ts";
-import { chargeWindow } from "../support/chargeWindow.ts";
 
 let directory: string;
 let inner: Store;

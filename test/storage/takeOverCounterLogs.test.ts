@@ -47,7 +47,7 @@ describe.skipIf(server === undefined)("a store of 0.11 whose nodes counted in lo
     const { counters } = await open();
     expect(await counters.read(key("a"))).toMatchObject({ seq, current: 6, previous: 5 });
     expect(await counters.read(key("b"))).toMatchObject({ seq, current: 0, previous: 0 });
-    expect(await chargeWindow(counters, key("a"), seq, 6, 1)).toMatchObject({ current: 7 });
+    expect(await chargeWindow(counters, key("a"), seq, 6, 1, 60_000)).toMatchObject({ current: 7 });
     expect(await client.db().listCollections({ name: "counterLog" }).toArray()).toEqual([]);
     expect(await collection("leases").countDocuments()).toBe(0);
   });
@@ -71,7 +71,7 @@ describe.skipIf(server === undefined)("a store of 0.11 whose nodes counted in lo
       return open();
     };
     const first = await takeOver();
-    await chargeWindow(first.counters, key("a"), seq, 50, 50);
+    await chargeWindow(first.counters, key("a"), seq, 50, 50, 60_000);
     const second = await takeOver();
     expect(await second.counters.read(key("a"))).toMatchObject({ seq, current: 100 });
   });

@@ -2,6 +2,7 @@
 import { writeSync } from "node:fs";
 import { systemClock } from "../../../src/domain/clock.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
+import { chargeWindow } from "../../support/chargeWindow.ts";
 import { sampleKey } from "../contract/samples.ts";
 
 const [directory = "", prefix = ""] = process.argv.slice(2);
@@ -12,8 +13,6 @@ const total = `${prefix}_total`;
 await keys.insertOne(sampleKey({ _id: total, hash: total, remaining: 0, revision: 0 }));
 
 const counters = store.counters;
-const expireAt = new Date(8_000_000_000_000);
-await counters.open(total, 1, Number.MAX_SAFE_INTEGER, 0, expireAt);
 
 /** Told before anything else happens; a pipe that is full is waited for. */
 const tell = (line: string): void => {
@@ -33,7 +32,7 @@ const writeOne = async (id: string): Promise<void> => {
   tell(`inserted ${id}`);
   const after = await keys.findOneAndUpdate({ _id: total }, { $inc: { remaining: 1, revision: 1 } }, { returnDocument: "after" });
   tell(`counted ${after?.revision}`);
-  const charged = await counters.charge(total, 1, Number.MAX_SAFE_INTEGER, 1);
+  const charged = await chargeWindow(counters, total, 5, 1_000_000_000, 1);
   tell(`charged ${charged?.current}`);
 };
 

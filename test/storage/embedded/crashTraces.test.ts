@@ -9,12 +9,10 @@ import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedSto
 import { isServerLockTaken } from "../../../src/storage/embedded/serverLock.ts";
 import { filesIn, sizeOf } from "../../../src/storage/embedded/storeFiles.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
+import { chargeWindow } from "../../support/chargeWindow.ts";
 import { sized } from "../../support/sized.ts";
 import { sampleKey } from "../contract/samples.ts";
 import { withServerStore } from "./withServerStore.ts";
-import { chargeWindow } from "../../support/chargeWindow.ts";
-
-const LATER = new Date(8_000_000_000_000);
 
 let directory: string;
 beforeEach(async () => {

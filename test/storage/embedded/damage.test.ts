@@ -10,14 +10,13 @@ import { systemClock } from "../../../src/domain/clock.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import { filesIn } from "../../../src/storage/embedded/storeFiles.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
+import { chargeWindow } from "../../support/chargeWindow.ts";
 import { sized } from "../../support/sized.ts";
 import { sampleKey } from "../contract/samples.ts";
 import { withServerStore } from "./withServerStore.ts";
-import { chargeWindow } from "../../support/chargeWindow.ts";
 
 /** Many stores are opened here, and each would wait for the disk several times. */
 const MEMORY = "/dev/shm";
-const LATER = new Date(8_000_000_000_000);
 const KEYS = 200;
 const COUNTERS = 40;
 const GARBAGE = 16;

@@ -5,8 +5,8 @@ import { gunzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openSnapshot } from "../../../src/storage/embedded/openSnapshot.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
-import { withServerStore } from "./withServerStore.ts";
 import { chargeWindow } from "../../support/chargeWindow.ts";
+import { withServerStore } from "./withServerStore.ts";
 
 /**
  * Files of a store that version 0.11.3 left: a key, counters in the table and in both logs, of which `counters-b.log` was written first,

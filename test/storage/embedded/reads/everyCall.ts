@@ -37,6 +37,7 @@ import { createReservationsRepository, type ReservationsRepository } from "../..
 import { createRolesRepository, type RolesRepository } from "../../../../src/storage/repositories/rolesRepository.ts";
 import { createRootKeysRepository, type RootKeysRepository } from "../../../../src/storage/repositories/rootKeysRepository.ts";
 import { createSweepsRepository, type SweepsRepository, type Walk } from "../../../../src/storage/repositories/sweepsRepository.ts";
+import { chargeWindow } from "../../../support/chargeWindow.ts";
 import { sampleKey } from "../../contract/samples.ts";
 import { blockOfEntries, idOf, MANY } from "./largeStore.ts";
 
@@ -170,14 +171,9 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
   },
   counters: {
     read: (counters) => counters.read(idOf("counter", 1)),
-    charge: (counters) => counters.charge(idOf("counter", 1), 1, 10, 1),
-    open: (counters) => counters.open("counter_new", 1, 10, 1, new Date(8_000_000_000_000)),
-    roll: (counters) =>
-      counters.roll(
-        idOf("counter", 4),
-        { seq: 1, current: 0, previous: 0 },
-        { seq: 2, current: 0, previous: 0 },
-        new Date(8_000_000_000_000),
+    charge: (counters) =>
+      Promise.all(
+        ["counter_new", idOf("counter", 1), idOf("counter", 4)].map((key, i) => chargeWindow(counters, key, 1 + (i >> 1), 10, 1)),
       ),
     refund: (counters) => counters.refund(idOf("counter", 3), 1, 0),
     list: (counters) => counters.list?.({ $gte: "namespace:rlns_big:" }, 101),

@@ -16,7 +16,7 @@ import { mongoCollectionsWith } from "./mongoCollectionsWith.ts";
 import { toStoreError } from "./mongoErrors.ts";
 import { createOperations } from "./operations.ts";
 import { indexChangesDue, prepareIndexes } from "./prepareIndexes.ts";
-import { createStoreClock } from "./storeClock.ts";
+import { createStoreClock } from "../storeClock.ts";
 import { takeOverCounterLogs } from "./takeOverCounterLogs.ts";
 import { type TimeLimits, type TimeLimitsFor, timeLimits } from "./timeLimits.ts";
 import { watchClock } from "./watchClock.ts";

@@ -32,7 +32,8 @@ end
 
 /**
  * Charges the counter KEYS[1] as `chargeCounter` decides. ARGV: duration, limit, cost, need, chunk, held, heldSeq and, under a
- * clock that tests turn, the time. Returns granted (1 or 0), amount, window, current, previous, stored (1 or 0).
+ * clock that tests turn, the time. Returns `<granted>:<amount>:<window>:<current>:<previous>:<stored>`, where granted and stored are 0
+ * or 1: a text, as the client rounds integers close to 2^53.
  */
 export const chargeScript: string = `${readCounter}
 local CLOCK_ERROR_MS = 60000
@@ -127,7 +128,7 @@ elseif isChanged then
 elseif isRefunded then
   redis.call('SET', KEYS[1], text(seq, current, previous), 'KEEPTTL')
 end
-return {granted, amount, window, used, before, isStored}
+return string.format('%d:%.0f:%.0f:%.0f:%.0f:%d', granted, amount, window, used, before, isStored)
 `;
 
 /** Gives budget of window ARGV[1] back to the counter KEYS[1]. ARGV[2]: the amount. */

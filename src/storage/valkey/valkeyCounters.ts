@@ -33,7 +33,7 @@ const counterIn = (stored: unknown): SharedCounter | null => {
 };
 
 const answerIn = (reply: unknown): ChargeAnswer => {
-  const [granted, amount, seq, current, previous, isStored] = reply as readonly [number, number, number, number, number, number];
+  const [granted, amount = 0, seq = 0, current = 0, previous = 0, isStored] = String(reply).split(":").map(Number);
   return { isGranted: granted === 1, amount, counter: { seq, current, previous }, isStored: isStored === 1 };
 };
 

@@ -177,6 +177,7 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
       ),
     refund: (counters) => counters.refund(idOf("counter", 3), 1, 0),
     list: (counters) => counters.list?.({ $gte: "namespace:rlns_big:" }, 101),
+    scan: (counters) => counters.scan?.("namespace:rlns_big:"),
   },
   counterList: {
     walk: async (list) => {

@@ -79,7 +79,11 @@ export interface CounterServerOptions {
 }
 
 /** Starts a server on a free port of the loopback interface. It keeps nothing on disk unless `settings` say so. */
-export const startCounterServer = async ({ settings = [], port: wanted, isTls = false }: CounterServerOptions = {}): Promise<ServerProcess> => {
+export const startCounterServer = async ({
+  settings = [],
+  port: wanted,
+  isTls = false,
+}: CounterServerOptions = {}): Promise<ServerProcess> => {
   const program = counterServerProgram();
   if (program === undefined) throw new Error(`none of ${PROGRAMS.join(", ")} is on the path`);
   const port = wanted ?? (await freePort());

@@ -230,7 +230,10 @@ export const loadConfig = (
   for (const name of Object.keys(secretFileVariables)) read(secretFileVariables, name as keyof typeof secretFileVariables);
   // `documents`, the former default, may stay in an environment.
   if ((env.RATELIMIT_COUNTERS ?? "documents") !== "documents") {
-    problems.set("COUNTERS", "RATELIMIT_COUNTERS was removed, because rate limits are counted by the store, or by the server of COUNTERS_URL: unset it");
+    problems.set(
+      "COUNTERS",
+      "RATELIMIT_COUNTERS was removed, because rate limits are counted by the store, or by the server of COUNTERS_URL: unset it",
+    );
   }
   const maxConnectionAge = value("MAX_CONNECTION_AGE");
   const analytics = readAnalytics(reading);

@@ -4,12 +4,8 @@ import { counterKey, counterKeysOf } from "../../src/domain/counterKey.ts";
 import { type CountersFrom, readCountersPage } from "../../src/ratelimit/countersPage.ts";
 import { createLimiter } from "../../src/ratelimit/limiter.ts";
 import type { Store } from "../../src/storage/port/store.ts";
-import {
-  ALL_LENGTHS,
-  type CounterWalk,
-  createCounterListRepository,
-  type ListedCounter,
-} from "../../src/storage/repositories/counterListRepository.ts";
+import { createCounterListRepository } from "../../src/storage/repositories/counterListRepository.ts";
+import { ALL_LENGTHS, type CounterWalk, type ListedCounter } from "../../src/storage/repositories/shared/counterWalk.ts";
 import { chargeWindow } from "../support/chargeWindow.ts";
 import { sized } from "../support/sized.ts";
 import { engines } from "../support/stores.ts";
@@ -41,8 +37,8 @@ test("[management §3] budget that is charged while a page is read hides no coun
       }),
     };
     const readBoth = async () => ({ shared: { ...later, previous: 0 }, seq: own.seq, held: own.amount, reserved: 0 });
-    const limiter = { keyPrefix: () => "", held: () => own, readBoth };
-    const deps = { clock, limiter, counterList };
+    const limiter = { clock, keyPrefix: () => "", held: () => own, readBoth };
+    const deps = { limiter, counterList };
     const { items } = await readCountersPage(deps, { namespaceId: "rlns_1", prefix: "", from: undefined, limit: 1 }, {});
     return items.map(({ current, previous, held, used }) => ({ current, previous, held, used }));
   };

@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
-import { type GuardedStore, guardStore, type StoreState } from "../../src/storage/decorators/guardStore.ts";
+import type { CircuitState } from "../../src/storage/decorators/circuit.ts";
+import { type GuardedStore, guardStore } from "../../src/storage/decorators/guardStore.ts";
 import { DuplicateKeyError, StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { eventually } from "../support/eventually.ts";
@@ -13,7 +14,7 @@ const embedded = engines.filter(({ name }) => name === "embedded");
 describe.each(embedded)("a guarded store ($name)", (engine) => {
   let faulty: FaultyStore;
   let guarded: GuardedStore;
-  let changes: [StoreState, { cause?: StoreUnavailableError; awayFor?: number }][];
+  let changes: [CircuitState, { cause?: StoreUnavailableError; awayFor?: number }][];
   const keys = () => guarded.collection("keys");
 
   beforeEach(async () => {

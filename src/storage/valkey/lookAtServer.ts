@@ -23,7 +23,9 @@ export const lookAtServer = async (node: ServerNode): Promise<ServerFacts> => {
   const product = valkeyVersion === undefined ? "Redis" : "Valkey";
   const version = valkeyVersion ?? compatible;
   if (Number.parseInt(compatible, 10) < OLDEST) {
-    throw new CounterServerUnusableError(`${node.name} is ${product} ${version}: rate limits need Valkey 7.2 or Redis 7.0, or a newer version`);
+    throw new CounterServerUnusableError(
+      `${node.name} is ${product} ${version}: rate limits need Valkey 7.2 or Redis 7.0, or a newer version`,
+    );
   }
   const policy = fieldOf(info, "maxmemory_policy");
   const isBounded = fieldOf(info, "maxmemory") !== "0";

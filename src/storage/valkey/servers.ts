@@ -91,7 +91,13 @@ export const createServers = ({ open, clock, local, onLook, log }: ServersOption
       const time = await timeOf(node);
       if (i === 0) clock.learn({ time, askedAt, answeredAt: local.monotonic() });
     };
-    const looks = nodes.map((node, i) => inTime(look(node, i).catch(() => undefined), patience, `${node.name} did not answer`));
+    const looks = nodes.map((node, i) =>
+      inTime(
+        look(node, i).catch(() => undefined),
+        patience,
+        `${node.name} did not answer`,
+      ),
+    );
     await Promise.all(looks);
     onLook();
   };

@@ -17,7 +17,8 @@ import { openCounterFile } from "../../../src/storage/embedded/counters/openCoun
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import { createReadTurns } from "../../../src/storage/embedded/sqlite/readTurns.ts";
 import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
-import { ALL_LENGTHS, createCounterListRepository } from "../../../src/storage/repositories/counterListRepository.ts";
+import { createCounterListRepository } from "../../../src/storage/repositories/counterListRepository.ts";
+import { ALL_LENGTHS } from "../../../src/storage/repositories/shared/counterWalk.ts";
 import { chargeWindow } from "../../support/chargeWindow.ts";
 import { eventually } from "../../support/eventually.ts";
 import { withServerStore } from "./withServerStore.ts";
@@ -211,8 +212,8 @@ describe("counters in memory in front of a file", () => {
     };
     const refundModel = (key: string, seq: number, amount: number): void => {
       const known = model.get(key);
-      if (known?.seq === seq) model.set(key, { ...known, current: known.current - amount });
-      else if (known?.seq === seq + 1) model.set(key, { ...known, previous: known.previous - amount });
+      if (known?.seq === seq) model.set(key, { ...known, current: Math.max(0, known.current - amount) });
+      else if (known?.seq === seq + 1) model.set(key, { ...known, previous: Math.max(0, known.previous - amount) });
     };
     const step = fc.record({
       kind: fc.constantFrom("charge", "charge", "refund", "crash"),

@@ -16,7 +16,11 @@ const amount = fc.oneof(
   fc.maxSafeNat(),
   fc.constantFrom(0, 1, MAX, MAX - 1, 2 ** 52, 2 ** 52 + 1, 2 ** 32, 94_906_267),
 );
-const duration = fc.oneof(fc.constantFrom(1_000, 60_000, 2_592_000_000), fc.integer({ min: 1_000, max: 100_000 }), fc.integer({ min: 1_000, max: MAX }));
+const duration = fc.oneof(
+  fc.constantFrom(1_000, 60_000, 2_592_000_000),
+  fc.integer({ min: 1_000, max: 100_000 }),
+  fc.integer({ min: 1_000, max: MAX }),
+);
 
 /** A time, and a counter and held budget in windows around it. */
 const cases = fc
@@ -106,13 +110,20 @@ describeOnCounterServer("[design §7] the function that decides a charge on the 
 
   test("gives budget back as the rule does", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.nat({ max: 5 }), amount, amount, fc.integer({ min: 0, max: 7 }), amount, async (seq, current, previous, at, given) => {
-        const key = `refund ${keys++}`;
-        const counter = { seq, current, previous };
-        await put(key, counter);
-        await server.counters.refund(key, at, given);
-        expect(await server.counters.read(key)).toEqual(refunded(counter, at, given));
-      }),
+      fc.asyncProperty(
+        fc.nat({ max: 5 }),
+        amount,
+        amount,
+        fc.integer({ min: 0, max: 7 }),
+        amount,
+        async (seq, current, previous, at, given) => {
+          const key = `refund ${keys++}`;
+          const counter = { seq, current, previous };
+          await put(key, counter);
+          await server.counters.refund(key, at, given);
+          expect(await server.counters.read(key)).toEqual(refunded(counter, at, given));
+        },
+      ),
       { numRuns: sized(200, 2_000) },
     );
   });

@@ -43,7 +43,7 @@ export interface ClaimQueueOptions {
   readonly onHeld: (counter: LocalCounter) => void;
 }
 
-const emptyLine = (): Line => ({ waiters: [], cost: 0, withOthers: 0 });
+const emptyLine = (): Line => ({ waiters: [], cost: 0, largestCost: 0, lowestLimit: Number.POSITIVE_INFINITY, withOthers: 0 });
 
 /**
  * Decides claims as `decideFromMemory` says or, where it cannot, after a charge; one counter at a time and in order of
@@ -65,6 +65,7 @@ export const createClaimQueue = ({ clock, charger, storeDown, leastChunk, chunkL
 
   const refuse = ({ counter, call }: Claim, now: number, source: DecisionSource): Grant => {
     call.lost = true;
+    if (source !== "store_down") counter.refusedAt = clock.monotonic();
     return { granted: false, reserved: 0, seq: counter.seq, now, remaining: 0, source };
   };
 
@@ -133,6 +134,15 @@ export const createClaimQueue = ({ clock, charger, storeDown, leastChunk, chunkL
     return { granted: true, reserved: 0, seq: counter.awaySeq, now, remaining, source: "store_down" };
   };
 
+  const join = (line: Line, waiter: Waiter): void => {
+    const { cost, limit, call } = waiter.claim;
+    line.waiters.push(waiter);
+    line.cost += cost;
+    line.largestCost = Math.max(line.largestCost, cost);
+    line.lowestLimit = Math.min(line.lowestLimit, limit);
+    if (call.claims.length > 1) line.withOthers++;
+  };
+
   const leave = (line: Line, { claim }: Waiter): void => {
     line.cost -= claim.cost;
     if (claim.call.claims.length > 1) line.withOthers--;
@@ -170,16 +180,14 @@ export const createClaimQueue = ({ clock, charger, storeDown, leastChunk, chunkL
     decideNow: (claim) => {
       const { counter, call } = claim;
       if (counter.line === undefined) return grantFromMemory(claim, call.now, call.monotonic);
-      return isDeniedBehind(claim, counter.line, call.monotonic) ? refuse(claim, call.now, "memory") : undefined;
+      return isDeniedBehind(claim, counter.line) ? refuse(claim, call.now, "memory") : undefined;
     },
     decideInTurn: (claim) => {
       const { counter } = claim;
       const { promise, resolve, reject } = Promise.withResolvers<Grant>();
       const waiter: Waiter = { claim, resolve, reject };
       const line = counter.line ?? emptyLine();
-      line.waiters.push(waiter);
-      line.cost += claim.cost;
-      if (claim.call.claims.length > 1) line.withOthers++;
+      join(line, waiter);
       if (counter.line === undefined) {
         counter.line = line;
         void serve(counter, line);

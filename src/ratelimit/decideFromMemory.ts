@@ -1,5 +1,5 @@
 import { windowAt } from "../domain/slidingWindow.ts";
-import { type Claim, canTake, isDenied, isKnown, type Line } from "./localCounter.ts";
+import { type Claim, canTake, hasJustRefused, isDenied, isKnown, type Line } from "./localCounter.ts";
 
 /**
  * What this node can decide about a claim: it takes from the held budget; it only learns whether there is room, since it costs
@@ -36,7 +36,14 @@ export const decideFromMemory = (claim: Claim, now: number, monotonic: number): 
 
 /**
  * True when a claim can be refused although others wait before it: what they ask for leaves no room, by counts that are known.
- * Only where all of them take what they ask for, that is, where no other limit may refuse their calls.
+ * If one of them is refused, this one would be as well: it costs no less and has no higher limit. Only on a counter that is
+ * used up, where it saves most of the exchanges with the store, and where no other limit may refuse a waiting call.
  */
-export const isDeniedBehind = ({ counter, limit, cost, call }: Claim, line: Line, monotonic: number): boolean =>
-  line.withOthers === 0 && counter.reserved === 0 && cost > 0 && isDenied(counter, limit, cost + line.cost, call.now, monotonic);
+export const isDeniedBehind = ({ counter, limit, cost, call: { now, monotonic } }: Claim, line: Line): boolean =>
+  line.withOthers === 0 &&
+  counter.reserved === 0 &&
+  cost > 0 &&
+  cost >= line.largestCost &&
+  limit <= line.lowestLimit &&
+  hasJustRefused(counter, monotonic) &&
+  isDenied(counter, limit, cost + line.cost, now, monotonic);

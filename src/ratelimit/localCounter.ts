@@ -17,6 +17,8 @@ export interface LocalCounter {
   /** When that answer came, and when it was asked for; monotonic ms. */
   learnedAt: number;
   askedAt: number;
+  /** When its counts refused a claim last, monotonic ms. */
+  refusedAt: number;
   /** The store has the counter in this window: false when nobody has charged it yet. */
   stored: boolean;
   /** Budget that was charged to the store and not spent yet. */
@@ -91,6 +93,9 @@ export interface Line {
   readonly waiters: Waiter[];
   /** Sum of their costs. */
   cost: number;
+  /** The largest cost and the lowest limit of a claim that has waited. */
+  largestCost: number;
+  lowestLimit: number;
   /** Waiters whose call has other limits, which may refuse it: then it takes nothing here. */
   withOthers: number;
 }
@@ -106,6 +111,7 @@ export const createLocalCounter = (key: string, duration: number): LocalCounter 
   previous: 0,
   learnedAt: Number.NEGATIVE_INFINITY,
   askedAt: Number.NEGATIVE_INFINITY,
+  refusedAt: Number.NEGATIVE_INFINITY,
   stored: false,
   held: 0,
   heldLimit: 0,
@@ -137,6 +143,9 @@ export const canTake = (counter: LocalCounter, seq: number, limit: number, cost:
 /** True when the counts of window `seq` were learned so lately that a call which takes nothing may be told them. */
 export const isKnown = (counter: LocalCounter, seq: number, monotonic: number): boolean =>
   counter.seq === seq && monotonic - counter.learnedAt < BELIEVED_FOR_MS;
+
+/** True when the counts refused a claim within the time for which they are believed. */
+export const hasJustRefused = (counter: LocalCounter, monotonic: number): boolean => monotonic - counter.refusedAt < BELIEVED_FOR_MS;
 
 /**
  * Takes over the store's answer to a question that was sent at `askedAt` and answered at `monotonic`.

@@ -62,8 +62,8 @@ export const countersOfDocuments = (documents: CounterDocuments): Counters => {
           const done = await step(key, request, read);
           if (typeof done === "object") return done;
           if (done === "refunded") request = { ...request, held: 0 };
-          // Other nodes charge the counter, too: what one call needs is found room for sooner than what all need.
-          else if (read !== undefined) request = { ...request, need: 0, chunk: 0 };
+          // Other nodes charge the counter, too: for less there is room sooner.
+          else if (read !== undefined) request = { ...request, need: Math.floor(request.need / 2), chunk: Math.floor(request.chunk / 2) };
           read = await documents.read(key);
         }
       } catch (error) {

@@ -289,12 +289,14 @@ interface StartOptions {
   /** As many, on all cores; one process on the server's core unless told. */
   readonly workers?: number | undefined;
   readonly nodeFlags?: readonly string[] | undefined;
+  /** Settings beside those of its place. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A service on an empty store, the embedded one without a URL. */
 export const startAt = async (
   mongodbUrl: string | undefined,
-  { workers, nodeFlags }: StartOptions = {},
+  { workers, nodeFlags, env = {} }: StartOptions = {},
 ): Promise<Served & { readonly stop: () => Promise<void> }> => {
   const place = createPlace(mongodbUrl);
   const { key } = await place.withStore((store) =>
@@ -303,8 +305,8 @@ export const startAt = async (
   const rootKey = key.reveal();
   const served =
     workers === undefined
-      ? await serve(place.env, { rootKey, nodeFlags })
-      : await serve({ ...place.env, WORKERS: String(workers) }, { rootKey, cores: "all" });
+      ? await serve({ ...place.env, ...env }, { rootKey, nodeFlags })
+      : await serve({ ...place.env, ...env, WORKERS: String(workers) }, { rootKey, cores: "all" });
   return {
     ...served,
     stop: async () => {

@@ -181,7 +181,7 @@ const countCounterOperations =
   };
 
 /** Rate limits of a service, on either store. */
-export const limitTargets = (served: Served, engine: "embedded" | "MongoDB"): Target[] => {
+export const limitTargets = (served: Served, engine: "embedded" | "MongoDB" | "Valkey"): Target[] => {
   const target = v2(served);
   const counterOperations = countCounterOperations(served);
   const check = (identifier: string, limit: number) => ({ namespace: "bench", identifier, limit, duration: 60_000 });

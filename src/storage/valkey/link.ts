@@ -74,12 +74,17 @@ const connect = async (
     client.destroy();
     lose(reason);
   };
-  client.on("error", close);
+  let failure: Error | undefined;
+  client.on("error", (error: Error) => {
+    failure ??= error;
+    close(error);
+  });
   try {
     await client.connect();
   } catch (error) {
     client.destroy();
-    throw error;
+    // The client may only say that it was closed because of it.
+    throw failure ?? error;
   }
   return { name: `${host}:${port}`, send: (command) => client.sendCommand(command), lost, close };
 };

@@ -9,7 +9,7 @@ import { type Link, openLink, type TlsMaterial } from "./link.ts";
 import { evictionWarning, lookAtServer, type ServerFacts } from "./lookAtServer.ts";
 import { createServers } from "./servers.ts";
 import { createValkeyCounters, type ValkeyCountersOptions } from "./valkeyCounters.ts";
-import { CounterServerUnusableError, misconfigurationIn, toStoreError } from "./valkeyErrors.ts";
+import { CounterServerUnusableError, describeRefusal, misconfigurationIn, toStoreError } from "./valkeyErrors.ts";
 
 export interface CounterServerOptions {
   readonly address: CounterServerAddress;
@@ -23,7 +23,7 @@ export interface CounterServerOptions {
 }
 
 /** A key that shows whether the server takes writes. */
-const PING_KEY = "latchkey:{ping}";
+const PING_KEY = "latchkey:ping";
 const PING_TTL_MS = "60000";
 
 const readTls = async ({ caFile, certFile, keyFile }: NonNullable<CounterServerOptions["tls"]>): Promise<TlsMaterial> => {
@@ -76,7 +76,7 @@ export const openCounterServer = ({
     } catch (error) {
       link?.close();
       const reason = error instanceof CounterServerUnusableError ? error.message : misconfigurationIn(error);
-      if (reason === undefined) throw error;
+      if (reason === undefined) throw describeRefusal(error, address.isTls);
       throw new CounterServerUnusableError(`the counter server, ${where}, cannot be used: ${reason}`, { cause: error });
     }
   };

@@ -1,4 +1,4 @@
-import { ClientClosedError, ClientOfflineError, ConnectionTimeoutError, ErrorReply } from "@redis/client";
+import { ClientClosedError, ClientOfflineError, ConnectionTimeoutError, ErrorReply, SocketClosedUnexpectedlyError } from "@redis/client";
 import { StoreOverloadedError, StoreUnavailableError } from "../port/errors.ts";
 
 /** The server that is configured cannot keep the counters, or not with these settings. Asking again does not help. */
@@ -24,15 +24,23 @@ export const misconfigurationIn = (error: unknown): string | undefined => {
   if (/^WRONGPASS/.test(message)) return "it does not know the user or the password of COUNTERS_URL";
   if (/^NOAUTH/.test(message)) return "it needs a password: COUNTERS_URL=redis://:password@…";
   if (/^NOPERM/.test(message)) return `its user may not do what the counters need (${message})`;
-  if (/Client sent AUTH, but no password is set/.test(message)) return "it has no password, but COUNTERS_URL has one";
   if (/unknown command .HELLO/i.test(message)) return "it is older than version 7.0";
   if (certificateCodes.test(code)) return `its certificate cannot be used (${message}): see COUNTERS_TLS_CA`;
   if (/tlsv1 alert|alert number|CERTIFICATE_REQUIRED/i.test(`${code} ${message}`)) {
     return `it refuses the TLS connection (${message}): see COUNTERS_TLS_CERT`;
   }
-  if (code === "ERR_SSL_WRONG_VERSION_NUMBER" || code === "EPROTO") return "it does not speak TLS: COUNTERS_URL has to start with redis";
+  if (code === "ERR_SSL_WRONG_VERSION_NUMBER" || code === "EPROTO") return "it does not speak TLS on this port";
   if (/Unknown RESP type/.test(message)) return "it is not a Valkey or Redis server";
   return undefined;
+};
+
+/** Why no connection came about, with what may be wrong if that is not only the network. @param isTls the settings ask for TLS */
+export const describeRefusal = (error: unknown, isTls: boolean): Error => {
+  const message = messageOf(error);
+  if (isTls && error instanceof ConnectionTimeoutError) return new Error(`${message}: does it speak TLS on this port?`, { cause: error });
+  const isClosed = error instanceof SocketClosedUnexpectedlyError || codeOf(error) === "ECONNRESET";
+  if (!isTls && isClosed) return new Error(`${message}: does it expect TLS, and so rediss:// in COUNTERS_URL?`, { cause: error });
+  return error instanceof Error ? error : new Error(message);
 };
 
 /**

@@ -36,8 +36,9 @@ describeOnCounterServer("a server that Sentinels watch", () => {
     expect(await charge(guarded.counters, "a")).toBe(1);
     await eventually(async () => expect(await trio.replica.command("GET", "latchkey:{a}")).toContain(":1:0"));
     await trio.failOver();
-    expect(await charge(guarded.counters, "a")).toBe(2);
+    // Until it hears of it the old primary counts what is forgotten then.
     await eventually(async () => expect(await trio.primary.command("ROLE")).toContain("slave"));
+    expect(await charge(guarded.counters, "a")).toBe(2);
     expect(await trio.replica.command("GET", "latchkey:{a}")).toContain(":2:0");
   });
 

@@ -26,6 +26,6 @@ export interface ServerFacts {
   readonly server: string;
   readonly product: string;
   readonly version: string;
-  /** The policy by which it removes counters that still count; undefined: it never does. */
-  readonly evictsBy: string | undefined;
+  /** Why it may admit more than a limit; undefined: nothing is known against it. */
+  readonly warning: string | undefined;
 }

@@ -1,21 +1,14 @@
+import type { ServerFacts } from "../port/counterServer.ts";
 import type { ServerNode } from "./link.ts";
 import { CounterServerUnusableError } from "./valkeyErrors.ts";
 
 /** The oldest version whose scripts do what ours need: all or nothing, replicated by their effects. */
 const OLDEST = 7;
 
-/** What a server says of itself. */
-export interface ServerFacts {
-  readonly product: "Valkey" | "Redis";
-  readonly version: string;
-  /** It removes keys that have not expired when its memory is full, by this policy; undefined: it refuses to write then. */
-  readonly evictsBy: string | undefined;
-}
-
 const fieldOf = (info: string, name: string): string | undefined => new RegExp(`^${name}:(.*?)\r?$`, "m").exec(info)?.[1];
 
 /** Asks a server what it is. Rejects with `CounterServerUnusableError` when it is too old. */
-export const lookAtServer = async (node: ServerNode): Promise<ServerFacts> => {
+export const lookAtServer = async (node: ServerNode): Promise<Omit<ServerFacts, "server">> => {
   const info = `${await node.send(["INFO", "server"])}\n${await node.send(["INFO", "memory"])}`;
   const valkeyVersion = fieldOf(info, "valkey_version");
   const compatible = fieldOf(info, "redis_version");
@@ -29,9 +22,9 @@ export const lookAtServer = async (node: ServerNode): Promise<ServerFacts> => {
   }
   const policy = fieldOf(info, "maxmemory_policy");
   const isBounded = fieldOf(info, "maxmemory") !== "0";
-  return { product, version, evictsBy: isBounded && policy !== "noeviction" ? policy : undefined };
+  const warning =
+    isBounded && policy !== "noeviction"
+      ? `its maxmemory-policy is ${policy}: when its memory is full it removes counters that still count, and limits are exceeded; set it to noeviction`
+      : undefined;
+  return { product, version, warning };
 };
-
-/** What an operator has to know of a server that evicts. */
-export const evictionWarning = (policy: string): string =>
-  `its maxmemory-policy is ${policy}: when its memory is full it removes counters that still count, and limits are exceeded; set it to noeviction`;

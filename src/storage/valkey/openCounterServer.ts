@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { type Clock, systemClock } from "../../domain/clock.ts";
 import { type CounterServerAddress, describeCounterServer } from "../../domain/counterServer.ts";
-import type { CounterServer } from "../port/counterServer.ts";
+import type { CounterServer, ServerFacts } from "../port/counterServer.ts";
 import type { StoreLog } from "../port/storeLog.ts";
 import { createStoreClock } from "../storeClock.ts";
 import { tellDifference } from "../tellDifference.ts";
 import { type Link, openLink, type TlsMaterial } from "./link.ts";
-import { evictionWarning, lookAtServer, type ServerFacts } from "./lookAtServer.ts";
+import { lookAtServer } from "./lookAtServer.ts";
 import { createServers } from "./servers.ts";
 import { createValkeyCounters, type ValkeyCountersOptions } from "./valkeyCounters.ts";
 import { CounterServerUnusableError, describeRefusal, misconfigurationIn, toStoreError } from "./valkeyErrors.ts";
@@ -60,10 +60,10 @@ export const openCounterServer = ({
         if (result.reason instanceof CounterServerUnusableError || !isCluster) throw result.reason;
         continue;
       }
-      if (i === 0) facts = result.value;
-      const { evictsBy } = result.value;
-      if (evictsBy !== undefined && evictsBy !== warned) log?.warn({ server: where }, `counter server: ${evictionWarning(evictsBy)}`);
-      warned = evictsBy;
+      if (i === 0) facts = { server: where, ...result.value };
+      const { warning } = result.value;
+      if (warning !== undefined && warning !== warned) log?.warn({ server: where }, `counter server: ${warning}`);
+      warned = warning;
     }
   };
 
@@ -88,7 +88,7 @@ export const openCounterServer = ({
     clock,
     isCluster,
     prepare: servers.start,
-    facts: () => facts && { server: where, ...facts },
+    facts: () => facts,
     ping: async () => {
       try {
         const link = servers.link();

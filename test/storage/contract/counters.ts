@@ -52,7 +52,7 @@ export const testCounters = (counters: () => Counters): void => {
           } else {
             const asked = request({ ...size, now, held, heldSeq });
             const { next, answer } = chargeCounter(counter, asked);
-            expect(await counters().charge(key, asked)).toEqual(answer);
+            expect(await counters().charge(key, asked)).toMatchObject(answer);
             counter = next ?? counter;
             held = Math.min(kept, answer.amount);
             heldSeq = answer.counter.seq;

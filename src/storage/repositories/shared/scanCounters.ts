@@ -1,19 +1,23 @@
+import { systemClock } from "../../../domain/clock.ts";
 import { type CounterPlace, comparePlaces, placeOfKey } from "../../../domain/counterKey.ts";
 import { chunks } from "../../../util/chunks.ts";
 import type { OperationOptions } from "../../port/collection.ts";
 import type { Counters } from "../../port/counters.ts";
+import { StoreUnavailableError } from "../../port/errors.ts";
 import type { CounterWalk, ListedCounter } from "./counterWalk.ts";
 
 /** More than one page looks at: one pass over the keys is enough for it. */
 const KEPT = 1_001;
 /** Counters that are read at the same time. */
 const READ_AT_ONCE = 100;
+/** A call is answered within five seconds (protocol §9). */
+const LONGEST_PASS_MS = 4_000;
 
 interface Place extends CounterPlace {
   readonly key: string;
 }
 
-/** The first `KEPT` places after which the walk begins, of all that `scan` finds. */
+/** The first `KEPT` of the places that are wanted, of all that `scan` finds. */
 const firstPlaces = async (
   scan: NonNullable<Counters["scan"]>,
   keys: string,
@@ -22,15 +26,23 @@ const firstPlaces = async (
 ): Promise<readonly Place[]> => {
   let kept = new Map<string, Place>();
   const firstOfKept = (): Place[] => [...kept.values()].sort(comparePlaces).slice(0, KEPT);
+  /** The last place of those that were kept when there were too many. */
+  let bound: Place | undefined;
+  const giveUpAt = systemClock.monotonic() + LONGEST_PASS_MS;
   let cursor: string | undefined;
   do {
     signal?.throwIfAborted();
+    if (systemClock.monotonic() > giveUpAt) throw new StoreUnavailableError("there are too many counters to list", { tooSlow: true });
     const step = await scan(keys, cursor);
     for (const key of step.keys) {
       const place = { key, ...placeOfKey(keys, key) };
-      if (isWanted(place)) kept.set(key, place);
+      if (isWanted(place) && (bound === undefined || comparePlaces(place, bound) <= 0)) kept.set(key, place);
     }
-    if (kept.size >= 2 * KEPT) kept = new Map(firstOfKept().map((place) => [place.key, place]));
+    if (kept.size >= 2 * KEPT) {
+      const first = firstOfKept();
+      bound = first.at(-1);
+      kept = new Map(first.map((place) => [place.key, place]));
+    }
     cursor = step.next;
   } while (cursor !== undefined);
   return firstOfKept();
@@ -38,7 +50,7 @@ const firstPlaces = async (
 
 /**
  * The counters of a namespace, of an engine that keeps its keys in no order, in the order of `comparePlaces`. Each thousand of them
- * takes one pass over all keys that the engine has.
+ * takes one pass over all keys that the engine has. Rejects with `StoreUnavailableError` when one takes longer than four seconds.
  */
 export async function* scanCounters(
   { read, scan }: Pick<Counters, "read"> & { readonly scan: NonNullable<Counters["scan"]> },

@@ -2,11 +2,13 @@
  * `npm run bench [-- --seconds N] [--rounds N] [--keys N] [--json]`: how fast verification, rate limits and the rest are
  * on this machine, beside bare servers that do nothing. Asserts nothing. Every round loads each target once, so that a
  * noisy minute hits all of them; the table shows each target's median round. With MONGODB_URL rate limits, credits and the
- * creation of keys are measured on that server, too, in a database of their own.
+ * creation of keys are measured on that server, too, in a database of their own; with COUNTERS_URL, or where a server program
+ * is installed, rate limits on Valkey or Redis.
  */
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { formatTable } from "../src/platform/util/table.ts";
+import { counterServerProgram, startCounterServer } from "./harness/counterServers.ts";
 import { callOnce, clientOf } from "./load.ts";
 import { measureSteady, type Steady } from "./measureSteady.ts";
 import { type Measurement, measureTarget, medianBy } from "./measureTarget.ts";
@@ -15,6 +17,7 @@ import { heldUpCells, heldUpHeader } from "./pausesOf.ts";
 import { isInstalled, isPinned } from "./processes.ts";
 import { rpcTargets } from "./rpcTargets.ts";
 import {
+  limitTargets,
   populatedTargets,
   serviceTargets,
   shapes,
@@ -48,6 +51,10 @@ const service = await startBenchService();
 const populated = await startPopulatedService(keys);
 const { MONGODB_URL: mongodbUrl } = process.env;
 const onMongo = mongodbUrl === undefined ? undefined : await startAt(mongodbUrl);
+const counterServer =
+  process.env.COUNTERS_URL === undefined && counterServerProgram() !== undefined ? await startCounterServer() : undefined;
+const countersUrl = process.env.COUNTERS_URL ?? counterServer?.url;
+const onCounters = countersUrl === undefined ? undefined : await startAt(undefined, { env: { COUNTERS_URL: countersUrl } });
 const ofService = [...serviceTargets(service), ...rpcTargets(service)];
 const named = (name: string): Target => {
   const found = ofService.find((target) => target.name === name);
@@ -63,6 +70,7 @@ const targets = [
   ...ofService,
   ...populatedTargets(populated, keys),
   ...(onMongo === undefined ? [] : await mongoTargets(onMongo)),
+  ...(onCounters === undefined ? [] : limitTargets(onCounters, "Valkey")),
 ];
 for (const { call } of targets) await callOnce(call);
 
@@ -94,7 +102,8 @@ const results = targets.map((target) => {
 });
 
 // Services that tidy up after their load would take the core of those that are measured now.
-await Promise.all([populated.stop(), onMongo?.stop()]);
+await Promise.all([populated.stop(), onMongo?.stop(), onCounters?.stop()]);
+await counterServer?.[Symbol.asyncDispose]();
 
 const steady: Steady[] = [];
 if (isInstalled("h2load")) {

@@ -183,8 +183,8 @@ const countCounterOperations =
     return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
   };
 
-/** Where the service of a target keeps its state. */
-export type Engine = "embedded" | "MongoDB";
+/** Where the service of a target keeps its counters. */
+export type Engine = "embedded" | "MongoDB" | "Valkey";
 
 /** Rate limits of a service. */
 export const limitTargets = (served: Served, engine: Engine): Target[] => {
@@ -322,6 +322,8 @@ interface StartOptions {
   readonly nodeFlags?: readonly string[] | undefined;
   /** The root of another checkout whose service it is. */
   readonly root?: string | undefined;
+  /** Settings in addition to those of its place. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A service on a store of its own, which is removed with it. */
@@ -332,14 +334,17 @@ export interface PlacedService extends Served {
 }
 
 /** A service on an empty store, the embedded one without a URL. */
-export const startAt = async (mongodbUrl: string | undefined, { workers, nodeFlags, root }: StartOptions = {}): Promise<PlacedService> => {
+export const startAt = async (
+  mongodbUrl: string | undefined,
+  { workers, nodeFlags, root, env = {} }: StartOptions = {},
+): Promise<PlacedService> => {
   const place = createPlace(mongodbUrl);
   try {
     const rootKey = runCommand(["root-key", "create", "--name", "bench"], place.env, root);
     const served =
       workers === undefined
-        ? await serve(place.env, { rootKey, nodeFlags, root })
-        : await serve({ ...place.env, WORKERS: String(workers) }, { rootKey, cores: "all", root });
+        ? await serve({ ...place.env, ...env }, { rootKey, nodeFlags, root })
+        : await serve({ ...place.env, ...env, WORKERS: String(workers) }, { rootKey, cores: "all", root });
     return {
       ...served,
       env: place.env,

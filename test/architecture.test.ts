@@ -11,7 +11,7 @@ const platform: Readonly<Record<string, readonly string[]>> = {
   secrets: ["base"],
   fairness: ["base"],
   authorization: ["base"],
-  storage: ["authorization", "base", "fairness", "util"],
+  storage: ["authorization", "base", "fairness", "secrets", "util"],
   telemetry: ["base", "storage"],
   cache: ["base", "storage", "util"],
   config: ["authorization", "base", "secrets"],

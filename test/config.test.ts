@@ -270,7 +270,7 @@ describe("a malformed value is refused, never replaced by the default", () => {
 describe("a setting that was removed", () => {
   test.each(["logs", "Logs", ""])("RATELIMIT_COUNTERS=%j is refused, and the sentence says what to do", (value) => {
     expect(problemsOf({ RATELIMIT_COUNTERS: value })).toEqual([
-      "RATELIMIT_COUNTERS was removed, because rate limits on MongoDB are always counted in documents: unset it",
+      "RATELIMIT_COUNTERS was removed, because rate limits are counted by the store, or by the server of COUNTERS_URL: unset it",
     ]);
   });
 

@@ -36,6 +36,11 @@ const sections: readonly Section[] = [
     names: ["DATA_DIR", "MONGODB_URL", "MONGODB_URL_FILE", "MIGRATE", "CACHE_MB"],
   },
   {
+    title: "Rate limits on Valkey or Redis",
+    intro: "See [Valkey](../valkey.md).",
+    names: ["COUNTERS_URL", "COUNTERS_URL_FILE", "COUNTERS_TLS_CA", "COUNTERS_TLS_CERT", "COUNTERS_TLS_KEY"],
+  },
+  {
     title: "When the store is down",
     intro: "See [Failures](../failures.md#the-store-is-down).",
     names: ["VERIFY_STORE_DOWN", "RATELIMIT_STORE_DOWN"],

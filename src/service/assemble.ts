@@ -18,6 +18,7 @@ import { createNodesRepository } from "../features/nodes/nodesRepository.ts";
 import { reportNode } from "../features/nodes/reportNode.ts";
 import { createPermissionsRepository } from "../features/permissions/permissionsRepository.ts";
 import { createRolesRepository } from "../features/permissions/rolesRepository.ts";
+import { countByServerTime } from "../features/ratelimit/countByServerTime.ts";
 import { createCounterListRepository } from "../features/ratelimit/counterListRepository.ts";
 import { createLimiter } from "../features/ratelimit/limiter.ts";
 import { createNamespaceCache } from "../features/ratelimit/namespaceCache.ts";
@@ -64,6 +65,8 @@ export interface AssembleOptions extends Pick<ServiceOverrides, "flushUsedPermis
   readonly clock: Clock;
   readonly testClock: SettableClock | undefined;
   readonly store: Store;
+  /** That of the server which counts rate limits in place of the store. */
+  readonly counterClock: Clock | undefined;
   /** What the store takes of its machine. */
   readonly usage: () => Promise<StoreUsage>;
   readonly metrics: Metrics;
@@ -146,12 +149,13 @@ export const assemble = (options: AssembleOptions): Assembly => {
   const overrides = createOverridesRepository(store, auditMover.run);
 
   const plainLimiter = createLimiter({
-    clock,
+    clock: options.counterClock ?? clock,
     counters: store.counters,
     storeDown: config.ratelimitStoreDown,
     onDecision: metrics.ratelimit,
   });
-  const limiter = testClock ? restartWhenSetBack(plainLimiter, testClock) : plainLimiter;
+  const timedLimiter = options.counterClock ? countByServerTime(plainLimiter, clock) : plainLimiter;
+  const limiter = testClock ? restartWhenSetBack(plainLimiter, testClock) : timedLimiter;
   const expire = testClock === undefined;
   const { analytics, analyticsAbsence } = openAnalytics({ config, clock, commonClock, limiter, metrics, events, trace, expire });
   const lastUsed = createLastUsed({ clock, write: keys.markUsed, onError: failed("last used") });

@@ -38,6 +38,7 @@ import { countClientRefusals } from "./countClientRefusals.ts";
 import { createDispatcher, createOnlyPages } from "./dispatcher.ts";
 import { listenOn } from "./listenOn.ts";
 import { type OpenAdmin, openAdmin } from "./openAdmin.ts";
+import { openCounters } from "./openCounters.ts";
 import { openTracing } from "./openTracing.ts";
 import { prepareStore } from "./prepareStore.ts";
 import { readOidcSettings } from "./readOidcSettings.ts";
@@ -102,12 +103,21 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const guarded = guardStore(meterStore(engine, { clock, metrics }), {
     clock,
     onStateChange: (state, { cause }) => {
-      metrics.storeState(state === "up");
+      metrics.storeState(state === "up", config.counters === undefined);
       if (state === "up") events.storeBack();
       else events.storeAway(cause, config.ratelimitStoreDown);
     },
   });
-  const store = tracer ? traceStore(guarded, tracer.operation) : guarded;
+  const counterServer =
+    config.counters &&
+    (await openCounters(config.counters, {
+      ...{ clock, metrics, events, log },
+      isTestClock: testClock !== undefined,
+      ratelimitStoreDown: config.ratelimitStoreDown,
+      trace: tracer?.operation,
+    }));
+  const ownStore = tracer ? traceStore(guarded, tracer.operation) : guarded;
+  const store = counterServer ? { ...ownStore, counters: counterServer.counters } : ownStore;
   const { maxInFlight, maxBodyBytes } = config;
   const capacity = createCapacity({
     clock,
@@ -126,6 +136,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     clock,
     testClock,
     store,
+    counterClock: counterServer?.clock,
     usage: async () => (await engine.usage?.()) ?? {},
     metrics,
     events,
@@ -216,7 +227,8 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       onClientRefused: countClientRefusals("admin", config.admin.tls, metrics, events),
     });
     await prepareStore(store, events, starting.signal);
-    metrics.storeState(true);
+    metrics.storeState(true, counterServer === undefined);
+    await counterServer?.start(starting.signal);
     await onPrepared?.();
     const onFault = (error: unknown) => observer.fault("none", error);
     const clients = { allowedNames: tls?.allowedNames, onClientRefused: countClientRefusals("service", tls, metrics, events) };
@@ -258,6 +270,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       () => consoleListener?.stop(),
       work.stop,
       store.close,
+      () => counterServer?.stop(),
       () => tracer?.stop(),
       () => admin?.stop(),
       async () => events.sumUp(),

@@ -73,6 +73,7 @@ export const ways: readonly Way[] = process.env.MONGODB_URL ? [server] : [embedd
 
 /** Lets everything pass. */
 const noLimits: Limiter = {
+  clock: systemClock,
   check: (checks) => ({
     passed: true,
     results: checks.map(({ limit }) => ({ passed: true, remaining: limit, reset: 0 })),

@@ -28,6 +28,7 @@ VALUES = {
     "embedded": {"store": "embedded"},
     "mongodb": {"store": "mongodb"},
     "clickhouse": {"secrets": {"clickhouse": "latchkey-clickhouse"}},
+    "counters": {"secrets": {"counters": "latchkey-counters"}},
     "encryption": {"secrets": {"encryption": "latchkey-encryption"}},
     "tls": {"tls": {"enabled": True}},
     "client-certificates": {"tls": {"clientCertificates": {"required": True}}},

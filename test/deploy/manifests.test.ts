@@ -115,6 +115,11 @@ describe("Kubernetes", () => {
   });
 });
 
+test("the compose file for Valkey sets only what the service knows", () => {
+  const [compose] = documents("compose.valkey.yaml") as [{ services: { latchkey: { environment: Record<string, string> } } }];
+  for (const name of Object.keys(compose.services.latchkey.environment)) expect(settings).toContain(name);
+});
+
 test("the compose file sets only what the service knows", () => {
   const [compose] = documents("compose.yaml") as [
     { services: { latchkey: { environment: Record<string, string>; build: { dockerfile: string } } } },

@@ -1,13 +1,9 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { counterKey, counterKeysOf } from "../../src/features/ratelimit/counterKey.ts";
-import {
-  ALL_LENGTHS,
-  type CounterWalk,
-  createCounterListRepository,
-  type ListedCounter,
-} from "../../src/features/ratelimit/counterListRepository.ts";
+import { createCounterListRepository } from "../../src/features/ratelimit/counterListRepository.ts";
 import { type CountersFrom, readCountersPage } from "../../src/features/ratelimit/countersPage.ts";
+import { ALL_LENGTHS, type CounterWalk, type ListedCounter } from "../../src/features/ratelimit/counterWalk.ts";
 import { createLimiter } from "../../src/features/ratelimit/limiter.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
 import { chargeWindow } from "../support/chargeWindow.ts";
@@ -41,8 +37,8 @@ test("[management §3] budget that is charged while a page is read hides no coun
       }),
     };
     const readBoth = async () => ({ shared: { ...later, previous: 0 }, seq: own.seq, held: own.amount, reserved: 0 });
-    const limiter = { keyPrefix: () => "", held: () => own, readBoth };
-    const deps = { clock, limiter, counterList };
+    const limiter = { clock, keyPrefix: () => "", held: () => own, readBoth };
+    const deps = { limiter, counterList };
     const { items } = await readCountersPage(deps, { namespaceId: "rlns_1", prefix: "", from: undefined, limit: 1 }, {});
     return items.map(({ current, previous, held, used }) => ({ current, previous, held, used }));
   };

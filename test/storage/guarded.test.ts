@@ -1,7 +1,8 @@
 // @same-on-every-engine
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/platform/base/clock.ts";
-import { type GuardedStore, guardStore, type StoreState } from "../../src/platform/storage/decorators/guardStore.ts";
+import type { CircuitState } from "../../src/platform/storage/decorators/circuit.ts";
+import { type GuardedStore, guardStore } from "../../src/platform/storage/decorators/guardStore.ts";
 import { DuplicateKeyError, StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
 import type { Store } from "../../src/platform/storage/port/store.ts";
 import { eventually } from "../support/eventually.ts";
@@ -14,7 +15,7 @@ const embedded = engines.filter(({ name }) => name === "embedded");
 describe.each(embedded)("a guarded store ($name)", (engine) => {
   let faulty: FaultyStore;
   let guarded: GuardedStore;
-  let changes: [StoreState, { cause?: StoreUnavailableError; awayFor?: number }][];
+  let changes: [CircuitState, { cause?: StoreUnavailableError; awayFor?: number }][];
   const keys = () => guarded.collection("keys");
 
   beforeEach(async () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createStoreClock } from "../../src/platform/storage/mongo/storeClock.ts";
+import { createStoreClock } from "../../src/platform/storage/storeClock.ts";
 
 const START = 1_750_000_000_000;
 

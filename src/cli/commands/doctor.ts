@@ -43,6 +43,20 @@ const checkStore = async (config: Config, { clock }: CommandContext): Promise<st
   });
 };
 
+/** Asks a counter server what it is. */
+const checkCounters = async (counters: NonNullable<Config["counters"]>): Promise<string> => {
+  const { openCounterServer } = await import("../../platform/storage/valkey/openCounterServer.ts");
+  const server = openCounterServer(counters);
+  try {
+    await server.prepare();
+    await server.ping();
+    const { server: where, product, version: found, warning } = server.facts() ?? {};
+    return `${product} ${found} at ${where} answers${warning === undefined ? "" : `, but ${warning}`}`;
+  } finally {
+    await server.close();
+  }
+};
+
 const checkAnalytics = async ({ analytics, dataDir }: Config): Promise<string> => {
   if (!analytics) return "none; its procedures answer 412";
   if (analytics.clickhouseUrl !== undefined) {
@@ -73,7 +87,7 @@ const shown = (config: Config): string => {
 export const doctor: Command = {
   name: "doctor",
   usage: "",
-  summary: "Check the configuration, the store, analytics and the certificate, and report what was found.",
+  summary: "Check the configuration, the store, the counter server, analytics and the certificate, and report what was found.",
   run: async (args, context) => {
     readArguments(args, {});
     const config = readConfig(context.env);
@@ -82,6 +96,7 @@ export const doctor: Command = {
       ["version", async () => `${version} on Node ${context.nodeVersion}`],
       ["configuration", async () => shown(config)],
       ["store", () => checkStore(config, context)],
+      ...(config.counters ? [["counter server", () => checkCounters(config.counters as NonNullable<Config["counters"]>)] as const] : []),
       ["analytics", () => checkAnalytics(config)],
       ...ports.flatMap(([subject, tls]) => (tls ? [[subject, () => checkTls(tls, context)] as const] : [])),
     ];

@@ -1,39 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { SharedCounter } from "../../platform/storage/counters/sharedCounter.ts";
 import type { OperationOptions } from "../../platform/storage/port/collection.ts";
 import type { KeyedCounter, KeyRange } from "../../platform/storage/port/counters.ts";
 import type { Store } from "../../platform/storage/port/store.ts";
 import { beginningWith } from "../../platform/storage/port/textRange.ts";
 import { chunks } from "../../platform/util/chunks.ts";
-import { type CounterPlace, comparePlaces, counterKeysOf, placeOfKey } from "./counterKey.ts";
-
-/** A counter of a namespace, as the store has it. */
-export interface ListedCounter extends CounterPlace {
-  readonly key: string;
-  readonly shared: SharedCounter;
-}
-
-/** Lengths of windows, in the order of the keys: those behind `after`, up to `until` (inclusive). Undefined: without that bound. */
-export interface Lengths {
-  readonly after: number | undefined;
-  readonly until: number | undefined;
-}
-
-export const ALL_LENGTHS: Lengths = { after: undefined, until: undefined };
-
-export interface CounterWalk {
-  readonly namespaceId: string;
-  /** See `counterKeysOf`. */
-  readonly run: string;
-  /** What the identifiers begin with. */
-  readonly prefix: string;
-  /** Where to begin; undefined: with the first. */
-  readonly from: CounterPlace | undefined;
-  /** How many are wanted, as far as one can say beforehand. */
-  readonly wanted: number;
-  /** Counters of other lengths of window are left out. */
-  readonly lengths: Lengths;
-}
+import { comparePlaces, counterKeysOf, placeOfKey } from "./counterKey.ts";
+import type { CounterWalk, Lengths, ListedCounter } from "./counterWalk.ts";
+import { scanCounters } from "./scanCounters.ts";
 
 export interface WalkedCounters {
   /** Those that were asked for, but for what lies behind the first thousand of them. */
@@ -169,6 +142,8 @@ export const createCounterListRepository = (store: Store): CounterListRepository
   return {
     walk: async (walk, options = {}) => {
       const keys = counterKeysOf(walk.namespaceId, walk.run);
+      const { read, scan } = counters;
+      if (scan !== undefined) return { lengths: walk.lengths, counters: scanCounters({ read, scan }, keys, walk, options) };
       const found = await durationsOf(keys, walk.lengths, options);
       const durations = found.slice(0, MOST_LENGTHS);
       const lengths = found.length > MOST_LENGTHS ? { ...walk.lengths, until: durations.at(-1) } : walk.lengths;

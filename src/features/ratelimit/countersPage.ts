@@ -1,9 +1,9 @@
-import type { Clock } from "../../platform/base/clock.ts";
 import { type RolledForward, rollForward } from "../../platform/storage/counters/rollForward.ts";
 import { weightedPrevious, windowEnd } from "../../platform/storage/counters/slidingWindow.ts";
 import type { OperationOptions } from "../../platform/storage/port/collection.ts";
 import type { CounterPlace } from "./counterKey.ts";
-import { ALL_LENGTHS, type CounterListRepository, type Lengths, type ListedCounter } from "./counterListRepository.ts";
+import type { CounterListRepository } from "./counterListRepository.ts";
+import { ALL_LENGTHS, type Lengths, type ListedCounter } from "./counterWalk.ts";
 import type { Limiter } from "./limiter.ts";
 
 /** Counters that one page looks at, when most of them count no more. */
@@ -45,25 +45,24 @@ export interface CountersPage {
 }
 
 export interface CountersPageDeps {
-  readonly clock: Clock;
   readonly counterList: CounterListRepository;
-  readonly limiter: Pick<Limiter, "held" | "readBoth" | "keyPrefix">;
+  readonly limiter: Pick<Limiter, "clock" | "held" | "readBoth" | "keyPrefix">;
 }
 
 /** What a counter is now, and what of it this node holds. */
 const readCurrent = async (
-  { clock, limiter }: CountersPageDeps,
+  { limiter }: CountersPageDeps,
   { key, duration, shared }: ListedCounter,
   options: OperationOptions,
 ): Promise<RolledForward & { readonly held: number }> => {
-  const known = rollForward(shared, duration, clock.now());
+  const known = rollForward(shared, duration, limiter.clock.now());
   const own = limiter.held(key);
   const { seq, current, previous } = known.state;
   if (own === undefined || own.amount === 0 || (own.seq !== seq && own.seq !== seq - 1)) return { ...known, held: 0 };
   if ((own.seq === seq ? current : previous) === own.current) return { ...known, held: own.amount };
   // What is held was charged after the counter was read, or other nodes have used or given back some since it was charged.
   const both = await limiter.readBoth(key, options);
-  const read = rollForward(both.shared, duration, clock.now());
+  const read = rollForward(both.shared, duration, limiter.clock.now());
   const isHeld = both.seq === read.state.seq || both.seq === read.state.seq - 1;
   return { ...read, held: isHeld ? both.held + both.reserved : 0 };
 };

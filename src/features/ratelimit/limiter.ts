@@ -60,6 +60,8 @@ export interface Held {
 }
 
 export interface Limiter {
+  /** By which windows begin and end. */
+  readonly clock: Clock;
   /**
    * Checks all limits as one all-or-nothing step (ratelimit §3, verify §5). A store that is away does not make it reject;
    * `StoreOverloadedError` does, when the caller, or all of them together, ask more of the counters than the store takes.
@@ -217,6 +219,7 @@ export const createLimiter = ({ clock, counters: sharedCounters, storeDown, onDe
   const rounds = createRounds(RECLAIM_EVERY_MS, reclaimIdle);
 
   return {
+    clock,
     check: (checks, now, behalf, isOwn = false) => {
       // Of the right length from the start: an array that grows takes room for 17.
       const claims = new Array<Claim>(checks.length);

@@ -2,6 +2,7 @@ import type { EncryptionKey } from "../secrets/keyRing.ts";
 import { type AdminConfig, adminVariables, readAdmin } from "./adminVariables.ts";
 import { type AnalyticsConfig, analyticsVariables, readAnalytics } from "./analyticsVariables.ts";
 import { type ConsoleConfig, consoleVariables, readConsole } from "./consoleVariables.ts";
+import { type CountersConfig, countersVariables, readCounters } from "./countersVariables.ts";
 import { oidcVariables } from "./oidcVariables.ts";
 import {
   encryptionKeys,
@@ -36,6 +37,8 @@ export interface Config {
   readonly mongodbUrl: string | undefined;
   /** Whether a start brings the store on MongoDB up to date. */
   readonly migrates: boolean;
+  /** Absent = the store counts rate limits. */
+  readonly counters: CountersConfig | undefined;
   /** Of the service port and the console's. */
   readonly tls: TlsFiles | undefined;
   readonly logLevel: LogLevel;
@@ -191,6 +194,7 @@ export const configVariables: readonly ConfigVariable[] = Object.entries<Variabl
   ...tlsVariables,
   ...workersVariables,
   ...secretFileVariables,
+  ...countersVariables,
   ...analyticsVariables,
   ...consoleVariables,
   ...oidcVariables,
@@ -226,7 +230,10 @@ export const loadConfig = (
   for (const name of Object.keys(secretFileVariables)) read(secretFileVariables, name as keyof typeof secretFileVariables);
   // `documents`, the former default, may stay in an environment.
   if ((env.RATELIMIT_COUNTERS ?? "documents") !== "documents") {
-    problems.set("COUNTERS", "RATELIMIT_COUNTERS was removed, because rate limits on MongoDB are always counted in documents: unset it");
+    problems.set(
+      "COUNTERS",
+      "RATELIMIT_COUNTERS was removed, because rate limits are counted by the store, or by the server of COUNTERS_URL: unset it",
+    );
   }
   const maxConnectionAge = value("MAX_CONNECTION_AGE");
   const analytics = readAnalytics(reading);
@@ -241,6 +248,7 @@ export const loadConfig = (
     dataDir: value("DATA_DIR"),
     mongodbUrl: value("MONGODB_URL"),
     migrates: value("MIGRATE") === "on",
+    counters: readCounters(reading),
     tls: readServiceTls(reading),
     logLevel: value("LOG_LEVEL"),
     publicUrl,

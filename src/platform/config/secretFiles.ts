@@ -10,6 +10,7 @@ const fileOf = (name: string): Variable<string> => ({
 
 type SecretName =
   | "MONGODB_URL"
+  | "COUNTERS_URL"
   | "ENCRYPTION_KEYS"
   | "CLICKHOUSE_URL"
   | "ADMIN_TOKEN"
@@ -19,6 +20,7 @@ type SecretName =
 /** Variables that name a file with the secret of another one. */
 export const secretFileVariables: Readonly<Record<`${SecretName}_FILE`, Variable<string>>> = {
   MONGODB_URL_FILE: fileOf("MONGODB_URL"),
+  COUNTERS_URL_FILE: fileOf("COUNTERS_URL"),
   ENCRYPTION_KEYS_FILE: fileOf("ENCRYPTION_KEYS"),
   CLICKHOUSE_URL_FILE: fileOf("CLICKHOUSE_URL"),
   ADMIN_TOKEN_FILE: {

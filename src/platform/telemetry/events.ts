@@ -81,6 +81,11 @@ export interface Events {
   /** `ratelimits`: what rate limits do beyond the budget held, `allow` or `deny`; left out before the start is done. */
   readonly storeAway: (error: unknown, ratelimits?: string) => void;
   readonly storeBack: () => void;
+  /** The server that counts rate limits. @param ratelimits see `storeAway`. */
+  readonly counterServerAway: (error: unknown, ratelimits: string) => void;
+  readonly counterServerBack: () => void;
+  /** @param facts what it says of itself; undefined when it was not reached yet. */
+  readonly counterServerInUse: (facts: object | undefined) => void;
   /** The service listens. @param facts what its store says of itself. */
   readonly storeOpened: (facts: Readonly<Record<string, unknown>>) => void;
   readonly backgroundTaskFailed: (task: BackgroundTask, error: unknown) => void;
@@ -203,6 +208,9 @@ export const createEvents = (log: Log): Events => {
     firstRootKeyCreated: (facts) => log.info(facts, "first root key created"),
     storeAway: (error, ratelimits) => log.error({ err: error, ratelimits }, "store away"),
     storeBack: () => log.info("store back"),
+    counterServerAway: (error, ratelimits) => log.error({ err: error, ratelimits }, "counter server away"),
+    counterServerBack: () => log.info("counter server back"),
+    counterServerInUse: (facts = {}) => log.info(facts, "rate limits are counted by the server of COUNTERS_URL"),
     storeOpened: (facts) => log.info(facts, "store opened"),
     backgroundTaskFailed: (task, error) => failedTasks.happened({ task, error }),
     backgroundTaskLate: (task, milliseconds) => log.error({ task, milliseconds }, "background task did not stop in time"),

@@ -175,9 +175,9 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
     },
     capacityRefused: (resource) => capacityRefused(resource)(),
     connectionFault: connectionFaults(),
-    storeState: (up) => {
+    storeState: (up, countsRatelimits) => {
       totals.storeUp = up;
-      store.storeState(up);
+      store.storeState(up, countsRatelimits);
     },
     swept: (kind, count) => swept(kind)(count),
     sweepDue: (collection, count) => sweepDue(collection)(count),

@@ -13,6 +13,11 @@ export const observedHeads = {
     help: "How far the store's clock, which all nodes go by, is ahead of this machine's.",
     across: "max",
   },
+  counterClockOffset: {
+    name: "latchkey_counter_clock_offset_seconds",
+    help: "How far the clock of the server of COUNTERS_URL, by which rate limits count, is ahead of this machine's.",
+    across: "max",
+  },
   feedLag: {
     name: "latchkey_changes_feed_lag_seconds",
     help: "Time since this node last heard what other nodes changed.",

@@ -15,8 +15,10 @@ export interface StoreMetrics {
     outcome: StoreOutcome,
     milliseconds: number,
   ) => void;
-  /** Also says whether rate limits go by the rule for a store that is away. */
-  readonly storeState: (up: boolean) => void;
+  /** @param countsRatelimits true unless given: then it also says whether rate limits go by the rule for a store that is away. */
+  readonly storeState: (up: boolean, countsRatelimits?: boolean) => void;
+  /** Of the server that counts rate limits in place of the store: says whether they go by that rule. */
+  readonly counterServerState: (up: boolean) => void;
 }
 
 export interface StoreMetricsOptions {
@@ -50,9 +52,14 @@ export const createStoreMetrics = (registry: Registry, { engine, ratelimitStoreD
   });
   const away = registry.gauge({
     name: "latchkey_ratelimit_store_down",
-    help: "1 while the store is away and rate limits go by what is held and then by this policy, else 0.",
+    help: "1 while the store, or the counter server, is away and rate limits go by what is held and then by this policy, else 0.",
     labels: ["policy"],
     across: "max",
+  });
+  const counterServerUp = registry.gauge({
+    name: "latchkey_counter_server_up",
+    help: "1 while the server of COUNTERS_URL answers, 0 while it is away; absent where the store counts rate limits.",
+    across: "min",
   });
   const setUp = up(engine);
   const setAway = away(ratelimitStoreDown);
@@ -64,8 +71,12 @@ export const createStoreMetrics = (registry: Registry, { engine, ratelimitStoreD
       counts(collection)(operation)(outcome)();
       durationOf(kind)(milliseconds / 1000);
     },
-    storeState: (isUp) => {
+    storeState: (isUp, countsRatelimits = true) => {
       setUp(isUp ? 1 : 0);
+      if (countsRatelimits) setAway(isUp ? 0 : 1);
+    },
+    counterServerState: (isUp) => {
+      counterServerUp()(isUp ? 1 : 0);
       setAway(isUp ? 0 : 1);
     },
   };

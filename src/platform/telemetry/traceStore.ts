@@ -1,4 +1,6 @@
+import { aroundCounters } from "../storage/decorators/aroundCounters.ts";
 import { aroundStore } from "../storage/decorators/aroundStore.ts";
+import type { Counters } from "../storage/port/counters.ts";
 import type { Store } from "../storage/port/store.ts";
 import type { TraceOperation } from "./tracing/tracer.ts";
 
@@ -10,3 +12,7 @@ export const traceStore = <S extends Store>(store: S, trace: TraceOperation): S 
     ...aroundStore(store, ({ collection, name }, run) => trace({ system, name, collection }, () => run())),
   };
 };
+
+/** The same for counters that a server of their own keeps. */
+export const traceCounters = (counters: Counters, trace: TraceOperation): Counters =>
+  aroundCounters(counters, ({ collection, name }, run) => trace({ system: "redis", name, collection }, () => run()));

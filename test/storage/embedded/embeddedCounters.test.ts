@@ -5,7 +5,8 @@ import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { counterKey, placeOfKey } from "../../../src/features/ratelimit/counterKey.ts";
-import { ALL_LENGTHS, createCounterListRepository } from "../../../src/features/ratelimit/counterListRepository.ts";
+import { createCounterListRepository } from "../../../src/features/ratelimit/counterListRepository.ts";
+import { ALL_LENGTHS } from "../../../src/features/ratelimit/counterWalk.ts";
 import { type Clock, systemClock } from "../../../src/platform/base/clock.ts";
 import type { SharedCounter } from "../../../src/platform/storage/counters/sharedCounter.ts";
 import { guardStore } from "../../../src/platform/storage/decorators/guardStore.ts";
@@ -211,8 +212,8 @@ describe("counters in memory in front of a file", () => {
     };
     const refundModel = (key: string, seq: number, amount: number): void => {
       const known = model.get(key);
-      if (known?.seq === seq) model.set(key, { ...known, current: known.current - amount });
-      else if (known?.seq === seq + 1) model.set(key, { ...known, previous: known.previous - amount });
+      if (known?.seq === seq) model.set(key, { ...known, current: Math.max(0, known.current - amount) });
+      else if (known?.seq === seq + 1) model.set(key, { ...known, previous: Math.max(0, known.previous - amount) });
     };
     const step = fc.record({
       kind: fc.constantFrom("charge", "charge", "refund", "crash"),

@@ -40,10 +40,13 @@ export interface ChargeAnswer {
   readonly isStored: boolean;
 }
 
-/** Gives budget of window `seq` back. Returns the same object when that window is neither the current nor the previous one. */
+/**
+ * Gives budget of window `seq` back. Returns the same object when that window is neither the current nor the previous one. A
+ * counter that lost its counts meanwhile stays at zero: below, it would admit more than the limit.
+ */
 export const refunded = (counter: SharedCounter, seq: number, amount: number): SharedCounter => {
-  if (counter.seq === seq) return { ...counter, current: counter.current - amount };
-  if (counter.seq === seq + 1) return { ...counter, previous: counter.previous - amount };
+  if (counter.seq === seq) return { ...counter, current: Math.max(0, counter.current - amount) };
+  if (counter.seq === seq + 1) return { ...counter, previous: Math.max(0, counter.previous - amount) };
   return counter;
 };
 

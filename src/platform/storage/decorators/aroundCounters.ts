@@ -5,6 +5,7 @@ import type { AroundOperation, StoreOperation } from "./aroundCollection.ts";
 const operation = (name: StoreOperation["name"], kind: StoreOperation["kind"]): StoreOperation => ({ collection: "counters", name, kind });
 const READ = operation("read", "read");
 const LIST = operation("find", "read");
+const SCAN = operation("scan", "read");
 const CHARGE = operation("charge", "write");
 const REFUND = operation("refund", "write");
 
@@ -16,7 +17,7 @@ const callerOf = (behalf: Behalf | undefined): Behalf | undefined => behalf && {
  * @param beforeRead runs before a read that may be answered from memory; may throw.
  */
 export const aroundCounters = (inner: Counters, around: AroundOperation, beforeRead?: () => void): Counters => {
-  const { isShared, list } = inner;
+  const { isShared, list, scan } = inner;
   const readHere: Counters["read"] = (key, behalf) => {
     beforeRead?.();
     try {
@@ -32,5 +33,6 @@ export const aroundCounters = (inner: Counters, around: AroundOperation, beforeR
     charge: (key, request, behalf) => around(CHARGE, () => inner.charge(key, request, behalf), isShared ? callerOf(behalf) : undefined),
     refund: (key, seq, amount, behalf) => around(REFUND, () => inner.refund(key, seq, amount, behalf), isShared ? behalf : undefined),
     ...(list && { list: (range, limit) => around(LIST, () => list(range, limit), undefined) }),
+    ...(scan && { scan: (prefix, cursor) => around(SCAN, () => scan(prefix, cursor), undefined) }),
   };
 };

@@ -3,13 +3,11 @@ import type { Clock } from "../../base/clock.ts";
 import type { Permit } from "../../fairness/sharedSemaphore.ts";
 import type { OperationOptions } from "../port/collection.ts";
 import type { CollectionName } from "../port/documents.ts";
-import { StoreUnavailableError } from "../port/errors.ts";
 import type { Store } from "../port/store.ts";
 import type { AroundOperation } from "./aroundCollection.ts";
 import { aroundStore } from "./aroundStore.ts";
+import { type CircuitOptions, type CircuitState, createCircuit } from "./circuit.ts";
 import { createPlaces } from "./places.ts";
-
-export type StoreState = "up" | "away";
 
 export interface GuardOptions {
   readonly clock: Clock;
@@ -21,39 +19,17 @@ export interface GuardOptions {
   readonly pingInterval?: number;
   /** The longest that such a question may take, in milliseconds; 1000 unless told. */
   readonly pingTimeout?: number;
-  /** Called once per change, with its cause when the store went away, and how long it was (milliseconds) when it is up again. */
-  readonly onStateChange?: (state: StoreState, details: { readonly cause?: StoreUnavailableError; readonly awayFor?: number }) => void;
+  readonly onStateChange?: CircuitOptions["onStateChange"];
 }
 
 export interface GuardedStore extends Store {
-  readonly state: () => StoreState;
+  readonly state: () => CircuitState;
 }
 
 /** Quick, and much depends on them: what their caller, or the background, does beside does not keep them waiting. */
 const withLinesOfTheirOwn: ReadonlySet<CollectionName> = new Set(["counters", "changes"]);
 const lineOf = (name: CollectionName, options?: Behalf): string =>
   `${withLinesOfTheirOwn.has(name) ? name : ""}/${options?.caller?.rootKeyId ?? ""}`;
-
-/** Rejects when `operation` has not settled after `milliseconds`, and calls `onLate` then. */
-const inTime = <T>(operation: Promise<T>, milliseconds: number, outcomeUnknown: boolean, onLate?: () => void): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const fail = () => {
-      reject(new StoreUnavailableError(`the store did not answer within ${milliseconds} ms`, { outcomeUnknown, tooSlow: true }));
-      onLate?.();
-    };
-    // An answer that arrived while this process was busy is read before `fail` runs.
-    const timer = setTimeout(() => setImmediate(fail), milliseconds);
-    operation.then(
-      (result) => {
-        clearTimeout(timer);
-        resolve(result);
-      },
-      (error: unknown) => {
-        clearTimeout(timer);
-        reject(error);
-      },
-    );
-  });
 
 /**
  * The same store, with every operation bounded in time. After one `StoreUnavailableError` all operations fail at once
@@ -71,57 +47,18 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
   const { clock, operationTimeout = 3000, placeTimeout = 2000, pingInterval = 300, onStateChange } = options;
   // With the operation before it, within the five seconds in which a call is answered (protocol §9).
   const { pingTimeout = store.isInProcess ? 1500 : 1000 } = options;
-  let awaySince: number | undefined;
-  let closed = false;
-  let nextPing: NodeJS.Timeout | undefined;
-  let doubting: Promise<void> | undefined;
-
-  let asked: Promise<void> | undefined;
-
-  /** An answer that comes late counts as well where it cannot get lost: the disk of a store in this process may be slower than a ping may be. */
-  const ask = (): Promise<void> => {
-    asked ??= store.ping().finally(() => {
-      asked = undefined;
-    });
-    return asked;
-  };
-
-  const probe = async (): Promise<void> => {
-    try {
-      await (store.isInProcess ? ask() : inTime(store.ping(), pingTimeout, false));
-    } catch {
-      if (!closed) nextPing = setTimeout(probe, pingInterval).unref();
-      return;
-    }
-    if (closed) return;
-    const awayFor = clock.monotonic() - (awaySince ?? 0);
-    awaySince = undefined;
-    onStateChange?.("up", { awayFor });
-  };
-
-  const trip = (cause: StoreUnavailableError): void => {
-    if (awaySince !== undefined || closed) return;
-    awaySince = clock.monotonic();
-    onStateChange?.("away", { cause });
-    void probe();
-  };
-
-  /** Settles when it is known whether the store is away: at once when that is known already. */
-  const doubt = async (cause: StoreUnavailableError): Promise<void> => {
-    if (awaySince !== undefined) return;
-    // The ping stands in line behind what a slow disk is at; that this comes to an end is an answer, too.
-    const answer = () => (store.isInProcess ? Promise.any([ask(), ...(store.progress ? [store.progress()] : [])]) : store.ping());
-    doubting ??= inTime(answer(), pingTimeout, false)
-      .catch(() => trip(cause))
-      .finally(() => {
-        doubting = undefined;
-      });
-    await doubting;
-  };
-
-  const refuseWhileAway = (): void => {
-    if (awaySince !== undefined) throw new StoreUnavailableError("the store is away");
-  };
+  const circuit = createCircuit({
+    clock,
+    name: "the store",
+    ping: () => store.ping(),
+    isInProcess: store.isInProcess,
+    progress: store.progress,
+    operationTimeout,
+    pingInterval,
+    pingTimeout,
+    onStateChange,
+  });
+  const { refuseWhileAway, timed } = circuit;
 
   const places = store.places === undefined ? undefined : createPlaces(store.places, placeTimeout);
 
@@ -159,24 +96,6 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
     return timed(kind, inPlace(place, operation), onLate);
   };
 
-  const timed = async <T>(kind: "read" | "write", operation: () => Promise<T>, onLate?: () => void): Promise<T> => {
-    let isSilent = false;
-    const late = (): void => {
-      isSilent = true;
-      onLate?.();
-    };
-    try {
-      return await inTime(operation(), operationTimeout, kind === "write", late);
-    } catch (error) {
-      if (error instanceof StoreUnavailableError) {
-        const { isInProcess = false } = store;
-        if (!error.tooSlow) trip(error);
-        else if (isSilent || !isInProcess) await doubt(error);
-      }
-      throw error;
-    }
-  };
-
   /** A find goes on in turns, and so ends with its time: nobody waits for it any more. */
   const find = <T>(name: CollectionName, options: OperationOptions | undefined, run: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     const late = new AbortController();
@@ -203,10 +122,9 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
       return timed("read", () => store.ping(signal));
     },
     close: () => {
-      closed = true;
-      clearTimeout(nextPing);
+      circuit.close();
       return store.close();
     },
-    state: () => (awaySince === undefined ? "up" : "away"),
+    state: circuit.state,
   };
 };

@@ -1,10 +1,8 @@
 import type { Document, MongoClient } from "mongodb";
 import type { Clock } from "../../base/clock.ts";
 import type { StoreLog } from "../port/storeLog.ts";
-import type { StoreClock } from "./storeClock.ts";
-
-/** A machine whose clock is so far off, in milliseconds, is worth a line in the log: certificates, logs and other programs go by it. */
-const WORTH_TELLING_MS = 1_000;
+import type { StoreClock } from "../storeClock.ts";
+import { tellDifference } from "../tellDifference.ts";
 
 /** What a server that takes writes says of its time; undefined from any other, and from one that says nothing. */
 const timeIn = ({ isWritablePrimary, ismaster, localTime }: Document): number | undefined =>
@@ -27,19 +25,14 @@ export const watchClock = (client: MongoClient, clock: StoreClock, local: Clock,
   const asked = new Map<string, number>();
   /** The one server whose time counts; of several routers the same for every node. */
   let source: string | undefined;
-  let differs = false;
+  const tell = tellDifference(clock, local, log, { whose: "the store's", effect: "which is the one that counts" });
 
   const learn = (reply: Document, askedAt: number): void => {
     const answeredAt = local.monotonic();
     const time = timeIn(reply);
     if (time === undefined) return;
     clock.learn({ time, askedAt, answeredAt });
-    const offset = clock.now() - local.now();
-    if (Math.abs(offset) > WORTH_TELLING_MS + clock.uncertainty() === differs) return;
-    differs = !differs;
-    const facts = { seconds: offset / 1000 };
-    if (differs) log?.warn(facts, "this machine's clock differs from the store's, which is the one that counts");
-    else log?.info(facts, "this machine's clock agrees with the store's again");
+    tell();
   };
 
   client.on("topologyDescriptionChanged", ({ newDescription: { servers } }) => {

@@ -19,6 +19,17 @@ export interface Counters {
   readonly refund: (key: string, seq: number, amount: number, behalf?: Behalf) => Promise<void>;
   /** Counters of a range of keys, ordered by key. Missing where counters are documents of the collection of that name. */
   readonly list?: (range: KeyRange, limit: number) => Promise<readonly KeyedCounter[]>;
+  /**
+   * One step through the keys with a prefix, of an engine that keeps them in no order and has no `list`. A key that exists throughout
+   * comes at least once. @param cursor `next` of the step before; undefined: the first step
+   */
+  readonly scan?: (prefix: string, cursor?: string) => Promise<ScannedKeys>;
+}
+
+export interface ScannedKeys {
+  readonly keys: readonly string[];
+  /** Undefined: there is nothing more. */
+  readonly next: string | undefined;
 }
 
 /** A range of keys in the order of their UTF-8 bytes. */

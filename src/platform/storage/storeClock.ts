@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/clock.ts";
+import type { Clock } from "../base/clock.ts";
 
 /** One look at the server's clock. */
 export interface ClockSample {

@@ -2,7 +2,8 @@
  * `npm run accuracy [-- --all] [--json]`: how exactly several nodes keep one limit together (contract: ratelimit §13).
  * Puts every combination of the matrix on real limiters in virtual time, over a store that needs 2 to 6 ms to answer.
  * Prints a row per limit and number of nodes with the sums over its loads and lengths, with `--all` a row per
- * combination. With MONGODB_URL it also loads three processes on that server in real time. Fails when anything was
+ * combination. With MONGODB_URL it also loads three processes on that server in real time, which count on that of COUNTERS_URL if
+ * that is set. Fails when anything was
  * admitted beyond a limit, or less than 95 % of what one node admits.
  */
 import { parseArgs } from "node:util";
@@ -47,12 +48,12 @@ const sum = (rows: readonly Accuracy[]): Figures & { readonly storeOperations: n
 const results: Accuracy[] = [];
 for (const load of loads) results.push(...(await simulate(load)));
 
-const server = process.env.MONGODB_URL;
+const { MONGODB_URL: server, COUNTERS_URL: counters } = process.env;
 const real =
   server === undefined
     ? undefined
     : await (async () => {
-        await using cluster = await startCluster(server, 3, { RATELIMIT_STORE_DOWN: "deny" });
+        await using cluster = await startCluster(server, 3, { RATELIMIT_STORE_DOWN: "deny", COUNTERS_URL: counters });
         return await runReal(cluster);
       })();
 
@@ -76,7 +77,7 @@ if (real && !values.json) {
     ...[String(row.nodes), limitOf({ ...row, storeOperations: 0 }), String(row.factor), String(row.windows)],
     ...cellsOf({ ...row, storeOperations: 0 }).slice(0, 4),
   ]);
-  console.log("\nThree processes on one MongoDB server, at the same time:");
+  console.log(`\nThree processes on one MongoDB server${counters === undefined ? "" : " that count on COUNTERS_URL"}, at the same time:`);
   console.log(formatTable([["nodes", "limit", "load", "windows", ...figures.slice(0, 4)], ...rows]).join("\n"));
   const total = real.results.reduce((checks, row) => checks + row.total, 0);
   console.log(`store operations per 1,000 checks, all together: ${per1000(real.storeOperations, total)}`);

@@ -537,3 +537,28 @@ test.each([
 ])("%s is printed as %s", (url, printed) => {
   expect(withoutCredentials(url)).toBe(printed);
 });
+
+describe("the server that counts rate limits", () => {
+  test("is the one of COUNTERS_URL, with its certificates", () => {
+    const files = { COUNTERS_TLS_CA: "ca.pem", COUNTERS_TLS_CERT: "cert.pem", COUNTERS_TLS_KEY: "key.pem" };
+    expect(configOf({}).counters).toBeUndefined();
+    expect(configOf({ COUNTERS_URL: "redis://valkey" }).counters).toMatchObject({ address: { isTls: false }, tls: undefined });
+    expect(configOf({ COUNTERS_URL: "rediss://valkey", ...files }).counters?.tls).toEqual({
+      caFile: "ca.pem",
+      certFile: "cert.pem",
+      keyFile: "key.pem",
+    });
+  });
+
+  test("is refused with a URL that is not one, which is not repeated, and with certificates that nothing uses", () => {
+    const [problem = ""] = problemsOf({ COUNTERS_URL: "http://:hunter2@valkey" });
+    expect(problem).toContain("COUNTERS_URL: its value is not redis[s]://[user:password@]host[:port][/database]");
+    expect(problem).not.toContain("hunter2");
+    expect(problemsOf({ COUNTERS_URL: "rediss://valkey", COUNTERS_TLS_CERT: "cert.pem" })).toEqual([
+      "COUNTERS_TLS_CERT and COUNTERS_TLS_KEY: set both or neither",
+    ]);
+    expect(problemsOf({ COUNTERS_URL: "redis://valkey", COUNTERS_TLS_CA: "ca.pem" })).toEqual([
+      "COUNTERS_TLS_CA needs a COUNTERS_URL that starts with rediss: only TLS has certificates",
+    ]);
+  });
+});

@@ -36,11 +36,13 @@ const decoded = (encoded: string): string | undefined => {
   }
 };
 
-/** `user:password`, `:password` or `user`, each percent-encoded. */
+/** `user:password` or `:password`, both percent-encoded. */
 const readCredentials = (given: string | undefined): Credentials | undefined => {
   if (given === undefined) return NO_CREDENTIALS;
-  const [, user = "", password = ""] = /^([^:]*)(?::(.*))?$/s.exec(given)?.map(decoded) ?? [];
-  return password === "" ? undefined : { user: user === "" ? undefined : user, password: secret(password) };
+  const [, encodedUser = "", encodedPassword = ""] = /^([^:]*):(.+)$/s.exec(given) ?? [];
+  const [user, password] = [decoded(encodedUser), decoded(encodedPassword)];
+  if (user === undefined || password === undefined || password === "") return undefined;
+  return { user: user === "" ? undefined : user, password: secret(password) };
 };
 
 const readHosts = (given: string, defaultPort: number): readonly HostAndPort[] | undefined => {

@@ -1,5 +1,9 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { pino } from "pino";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { runCommand } from "../../../bench/harness/commandLine.ts";
 import { type ServerProcess, startCounterServer } from "../../../bench/harness/counterServers.ts";
 import { createSettableClock } from "../../../src/platform/base/clock.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
@@ -87,6 +91,22 @@ for (const engine of engines) {
       await server.restart();
       await eventually(async () => expect((await limit("outage")).body.meta).not.toHaveProperty("degraded"));
       expect(await (await fetch(`${api.adminUrl}/metrics`)).text()).toMatch(/^latchkey_counter_server_up 1$/m);
+    });
+
+    test("doctor says what the server is, and what is wrong with it", async () => {
+      const dataDir = await mkdtemp(join(tmpdir(), "latchkey-doctor-"));
+      onTestFinished(() => rm(dataDir, { recursive: true }));
+      const look = async (password: string) =>
+        runCommand(["doctor"], { DATA_DIR: dataDir, ANALYTICS: "off", COUNTERS_URL: `redis://:${password}@127.0.0.1:${server.port}` });
+      const right = await look("hunter2");
+      expect(right.printed.join("\n")).toMatch(
+        /^ok {4}counter server: (Redis|Valkey) [\d.]+ at 127.0.0.1:\d+ answers, but its maxmemory-policy is allkeys-lru/m,
+      );
+      expect(right.code).toBe(0);
+      const wrong = await look("hunter3");
+      expect(wrong.printed.join("\n")).toMatch(/^FAIL {2}counter server: .*cannot be used: it does not know the user or the password/m);
+      expect(wrong.code).toBe(1);
+      expect([...right.printed, ...wrong.printed].join()).not.toContain("hunter");
     });
 
     test("the log says where the counters are and what is wrong there, and holds no password", async () => {

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ServerProcess, startCounterServer } from "../../../bench/harness/counterServers.ts";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -265,9 +266,10 @@ describeOnCounterServer("the server of COUNTERS_URL", () => {
       "+info",
       "+scan",
       "+role",
+      "+select",
     ];
     expect(await command("ACL", "SETUSER", "limits", ...rights)).toBe("+OK\r\n");
-    const server = await connect(`redis://limits:p%25%40ss@127.0.0.1:${port}`);
+    const server = await connect(`redis://limits:p%25%40ss@127.0.0.1:${port}/1`);
     const { counter } = await server.counters.charge("a", request());
     await server.counters.refund("a", counter.seq, 1);
     await server.ping();

@@ -1,4 +1,3 @@
-// @same-on-every-engine
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Admission, countExcess } from "../../bench/limiterRuns/admissions.ts";
 import { simulatedCounters } from "../../bench/limiterRuns/simulation.ts";

@@ -1,4 +1,3 @@
-// @same-on-every-engine
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import { type ServerProcess, startCounterServer } from "../../bench/harness/counterServers.ts";

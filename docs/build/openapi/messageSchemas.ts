@@ -11,9 +11,9 @@ import {
   Wrapper,
   wrapper,
 } from "../../../gen/latchkey/v2/options_pb.ts";
-import { fieldDefault } from "../../../src/platform/rpc/description/fieldDefault.ts";
 import { idBounds, idPrefixes } from "../../../src/platform/base/ids.ts";
 import { crossRuleIds, integerRules, listRules, rulesOfField, textRules } from "../../../src/platform/codec/rules/annotations.ts";
+import { fieldDefault } from "../../../src/platform/rpc/description/fieldDefault.ts";
 import { plainComment } from "../../../src/platform/rpc/description/plainComment.ts";
 import { crossRuleSchemas } from "./crossRuleSchemas.ts";
 import { type JsonSchema, refTo } from "./jsonSchema.ts";

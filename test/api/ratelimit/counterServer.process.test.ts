@@ -14,7 +14,7 @@ import { engines } from "../../support/stores.ts";
 const HOUR = 3_600_000;
 
 for (const engine of engines) {
-  describeOnCounterServer(`[design §7] a service that counts on the server of COUNTERS_URL, its state on ${engine.name}`, () => {
+  describeOnCounterServer(`a service that counts on the server of COUNTERS_URL, its state on ${engine.name}`, () => {
     let server: ServerProcess;
     let api: Api;
     const lines: string[] = [];

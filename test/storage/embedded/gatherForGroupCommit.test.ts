@@ -19,14 +19,14 @@ const gathered = (from: number, most: number, expected?: number): Promise<number
   });
 };
 
-test("[design §4] one that comes alone goes at once", async () => {
+test("one that comes alone goes at once", async () => {
   expect(await gathered(3, 5)).toBe(1);
 });
 
-test("[design §4] as many are waited for as came together the last time", async () => {
+test("as many are waited for as came together the last time", async () => {
   expect(await gathered(3, 5, 5)).toBe(5);
 });
 
-test("[design §4] those that do not come are not waited for long", async () => {
+test("those that do not come are not waited for long", async () => {
   expect(await gathered(0, 3, 1_000)).toBe(3);
 });

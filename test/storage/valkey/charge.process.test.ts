@@ -1,4 +1,3 @@
-// @same-on-every-engine
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ServerProcess, startCounterServer } from "../../../bench/harness/counterServers.ts";
@@ -44,7 +43,7 @@ const cases = fc
     return { counter, request };
   });
 
-describeOnCounterServer("[design §7] the function that decides a charge on the server", () => {
+describeOnCounterServer("the function that decides a charge on the server", () => {
   let process: ServerProcess;
   let server: CounterServer;
   beforeAll(async () => {

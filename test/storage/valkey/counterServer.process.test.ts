@@ -1,4 +1,3 @@
-// @same-on-every-engine
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";

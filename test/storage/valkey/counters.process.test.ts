@@ -1,4 +1,3 @@
-// @same-on-every-engine
 import { afterAll, beforeAll } from "vitest";
 import { type ServerProcess, startCounterServer } from "../../../bench/harness/counterServers.ts";
 import type { CounterServer } from "../../../src/platform/storage/port/counterServer.ts";

@@ -1,4 +1,3 @@
-// @same-on-every-engine
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CounterCluster, type SentinelTrio, startCounterCluster, startSentinelTrio } from "../../../bench/harness/counterServers.ts";
 import { systemClock } from "../../../src/platform/base/clock.ts";

@@ -17,7 +17,7 @@ const countersIn = (directory: string): unknown[] => {
 
 test("[data §1] a count that was given back is the last one in a backup, whatever the table has", async () => {
   const directory = await freshDirectory();
-  const counter = sampleCounter({ expireAt: new Date(Date.now() + HOUR) });
+  const counter = sampleCounter({ current: 3, expireAt: new Date(Date.now() + HOUR) });
   const { _id: key, seq } = counter;
   await withServerStore(directory, async (store) => {
     await store.collection("counters").insertOne(counter);

@@ -8,9 +8,9 @@ interface Family {
 const familiesOf = (page: string): readonly Family[] =>
   [...page.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\S+)$/gm)].map(([, name = "", help = "", type = ""]) => ({ name, help, type }));
 
-/** Units that are no base unit, and types: neither belongs in a name. */
+/** Units that are no base unit, and types: neither belongs in a name. A counter server is a server. */
 const foreign =
-  /_(ms|millis|milliseconds|minutes|hours|days|kb|mb|kib|mib|kilobytes|megabytes|percent|counter|gauge|histogram|summary)(_|$)/;
+  /_(ms|millis|milliseconds|minutes|hours|days|kb|mb|kib|mib|kilobytes|megabytes|percent|counter(?!_server)|gauge|histogram|summary)(_|$)/;
 
 /**
  * Lists what breaks the conventions of Prometheus on a page, which `promtool check metrics` checks as well: names in lower case,

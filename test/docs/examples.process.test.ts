@@ -138,5 +138,6 @@ test("every block says what it is, and what is not run says why", () => {
     "docs/root-keys.md": 1,
     "docs/ten-million-keys.md": 1,
     "docs/test-clock.md": 1,
+    "docs/valkey.md": 1,
   });
 });

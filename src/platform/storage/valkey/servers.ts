@@ -57,7 +57,8 @@ export const createServers = ({ open, clock, local, onLook, log }: ServersOption
   const closing = new AbortController();
   let link: Link | undefined;
   let failure: Error = new Error("it was not connected to yet");
-  let told: string | undefined;
+  /** Reasons that are in the log since the connection was lost. */
+  const told = new Set<string>();
   let running: Promise<void> | undefined;
 
   const pause = (milliseconds: number): Promise<void> =>
@@ -65,9 +66,9 @@ export const createServers = ({ open, clock, local, onLook, log }: ServersOption
 
   const fail = (error: unknown): void => {
     failure = error instanceof Error ? error : new Error(String(error));
-    if (failure.message === told || closing.signal.aborted) return;
-    told = failure.message;
-    log?.warn({ reason: told }, "no connection to the counter server");
+    if (told.has(failure.message) || closing.signal.aborted) return;
+    told.add(failure.message);
+    log?.warn({ reason: failure.message }, "no connection to the counter server");
   };
 
   const openOnce = async (): Promise<Link> => {
@@ -138,8 +139,8 @@ export const createServers = ({ open, clock, local, onLook, log }: ServersOption
       }
       link = opened;
       retry = RETRY_MS.least;
-      if (told !== undefined) log?.info({}, "connected to the counter server");
-      told = undefined;
+      if (told.size > 0) log?.info({}, "connected to the counter server");
+      told.clear();
       patience = await watch(opened, patience);
       link = undefined;
       opened.close();

@@ -47,18 +47,22 @@ export interface ValkeyCountersOptions {
 /** Counters of rate limits on a Valkey or Redis server: one function call per charge, those of one turn of the event loop pipelined. */
 export const createValkeyCounters = ({ link, time }: ValkeyCountersOptions): Counters => {
   /** A server that was started again, or replaced, does not know the script: it has done nothing then. */
-  const run = async ({ text, hash }: Script, key: string, ...values: readonly string[]): Promise<unknown> => {
-    const current = link();
-    const name = nameOf(key);
+  const run = async ({ text, hash }: Script, key: string, values: readonly string[]): Promise<unknown> => {
     try {
-      return await current.send(name, ["EVALSHA", hash, "1", name, ...values]);
+      const { send } = link();
+      const name = nameOf(key);
+      try {
+        return await send(name, ["EVALSHA", hash, "1", name, ...values]);
+      } catch (error) {
+        if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
+        return await send(name, ["EVAL", text, "1", name, ...values]);
+      }
     } catch (error) {
-      if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
-      return current.send(name, ["EVAL", text, "1", name, ...values]);
+      throw toStoreError(error, "write");
     }
   };
 
-  const charge = ({ duration, limit, cost, need, chunk, held, heldSeq, now }: ChargeRequest): string[] => {
+  const valuesOf = ({ duration, limit, cost, need, chunk, held, heldSeq, now }: ChargeRequest): string[] => {
     const values = [`${duration}`, `${limit}`, `${cost}`, `${need}`, `${chunk}`, `${held}`, `${heldSeq}`];
     if (time === "request") values.push(`${now}`);
     return values;
@@ -79,20 +83,8 @@ export const createValkeyCounters = ({ link, time }: ValkeyCountersOptions): Cou
         const name = nameOf(key);
         return counterIn(await link().send(name, ["GET", name]));
       }),
-    charge: async (key, request) => {
-      try {
-        return answerIn(await run(CHARGE, key, ...charge(request)));
-      } catch (error) {
-        throw toStoreError(error, "write");
-      }
-    },
-    refund: async (key, seq, amount) => {
-      try {
-        await run(REFUND, key, `${seq}`, `${amount}`);
-      } catch (error) {
-        throw toStoreError(error, "write");
-      }
-    },
+    charge: async (key, request) => answerIn(await run(CHARGE, key, valuesOf(request))),
+    refund: async (key, seq, amount) => void (await run(REFUND, key, [`${seq}`, `${amount}`])),
     scan: (prefix, cursor = "0/0") =>
       reading(async () => {
         const [place, from = "0"] = cursor.split("/");

@@ -1,5 +1,5 @@
 import { ClientClosedError, ClientOfflineError, ConnectionTimeoutError, ErrorReply, SocketClosedUnexpectedlyError } from "@redis/client";
-import { StoreOverloadedError, StoreUnavailableError } from "../port/errors.ts";
+import { StoreUnavailableError } from "../port/errors.ts";
 
 /** The server that is configured cannot keep the counters, or not with these settings. Asking again does not help. */
 export class CounterServerUnusableError extends Error {
@@ -50,7 +50,6 @@ export const describeRefusal = (error: unknown, isTls: boolean): Error => {
 export const toStoreError = (error: unknown, kind: "read" | "write"): Error => {
   if (error instanceof StoreUnavailableError) return error;
   const message = messageOf(error);
-  if (message === "The queue is full") return new StoreOverloadedError("too many commands wait for the counter server");
   const isKnown =
     error instanceof ErrorReply ||
     error instanceof ClientClosedError ||

@@ -84,6 +84,13 @@ export const simulatedDocuments = (options: SimulationOptions): CounterDocuments
   };
   return {
     ...both,
+    // A document is decremented without a look at it.
+    refund: (key, seq, amount) =>
+      operate(() => {
+        const counter = counters.get(key);
+        if (counter?.seq === seq) put(key, { ...counter, current: counter.current - amount });
+        else if (counter?.seq === seq + 1) put(key, { ...counter, previous: counter.previous - amount });
+      }),
     add: (key, seq, atMost, amount) =>
       operate(() => {
         const counter = counters.get(key);
